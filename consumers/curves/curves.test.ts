@@ -3,7 +3,7 @@ import { createFakeStore } from '../../infra/testing/fake-store.ts';
 import { readCurves, readHeldout } from './curves.ts';
 
 describe('curves', () => {
-  it('are read in ranges, without what is no number', async () => {
+  it('are read in ranges, without values that are not numbers', async () => {
     const asked: unknown[] = [];
     const store = createFakeStore(({ sql, params }) => {
       if (sql.includes('from steps')) return [{ first: 1, last: 2_500, steps: 2_500 }];
@@ -23,7 +23,7 @@ describe('curves', () => {
     await expect(readCurves(empty, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('of held-out scores are named apart', async () => {
+  it('of held-out scores have names of their own', async () => {
     const store = createFakeStore(() => [{ step: 50, at_ms: 7, samples: 4, avg_f1: 0.5, avg_f1_low: 0.4 }]);
     expect(await readHeldout(store, 'r')).toEqual([
       { step: 50, atMs: 7, values: { heldout_samples: 4, heldout_avg_f1: 0.5, heldout_avg_f1_low: 0.4 } },

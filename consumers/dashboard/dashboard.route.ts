@@ -1,10 +1,11 @@
-// Serves the dashboard at `/`. Its pages are one document and its hashed files; all data comes from `/v1`.
+// Serves the dashboard at `/`: one document for all pages, and files with hashed names. All data comes from `/v1`.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { firstRequests } from './app/data/addresses.ts';
 import { matchPath } from './app/shell/patterns.ts';
 import type { Site, SiteFile } from './site.ts';
 
-/** Paths that the document draws. */
+/** Paths that the document is served at. */
 export const pagePaths = [
   '/',
   '/runs/*',
@@ -18,8 +19,8 @@ export const pagePaths = [
 ] as const;
 
 /**
- * What the document may do: load its own files, ask its own origin, and nothing else. Trusted Types without a policy means
- * that no text can become HTML or script, whatever the log holds.
+ * The document may load its own files and call its own origin, nothing else. Trusted Types without a policy prevent any text from becoming
+ * HTML or script, whatever the log contains.
  */
 export const documentPolicy = [
   "default-src 'none'",
@@ -36,15 +37,15 @@ export const documentPolicy = [
 ].join('; ');
 
 export interface DashboardOptions {
-  /** Undefined when it was not built. */
+  /** Undefined if the dashboard was not built. */
   readonly site: Site | undefined;
 }
 
 const config = { scope: 'public', document: true } as const;
-/** What a page keeps in its address is the page's own. */
+/** Pages keep their state in the query, so any parameter is allowed. */
 const schema = { hide: true, querystring: { type: 'object', additionalProperties: true } } as const;
 
-/** The document at the address of every page, and the files that it loads. */
+/** The document at the address of every page, and the files it loads. */
 export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { site }) => {
   for (const path of pagePaths) {
     app.get(path, { config, schema }, async (request, reply) => {
@@ -68,11 +69,22 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
   });
 };
 
-/** Names the scripts of the page, so that they load beside the document's own instead of after them. */
+/** Longer lists of links are left out: an address may hold a long filter, and browsers limit the size of headers. */
+const MOST_LINK_CHARS = 8_000;
+
+/**
+ * Preloads the first responses and the scripts of the page, so that they load in parallel with the scripts of the document.
+ * Responses come first: they take the longest, and a browser opens six connections.
+ */
 function linksOf({ scripts }: Site, url: string): { readonly link?: string } {
-  const { pathname } = new URL(url, 'http://localhost');
-  const files = [...scripts].find(([path]) => matchPath(path, pathname) !== undefined)?.[1] ?? [];
-  return files.length === 0 ? {} : { link: files.map((file) => `</${file}>; rel=modulepreload`).join(', ') };
+  const address = new URL(url, 'http://localhost');
+  const files = [...scripts].find(([path]) => matchPath(path, address.pathname) !== undefined)?.[1] ?? [];
+  const links = [
+    ...firstRequests(address).map((path) => `<${path}>; rel=preload; as=fetch; crossorigin`),
+    ...files.map((file) => `</${file}>; rel=modulepreload`),
+  ];
+  const link = links.join(', ');
+  return links.length === 0 || link.length > MOST_LINK_CHARS ? {} : { link };
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: SiteFile): FastifyReply {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
 import { toolStatuses, trajectoryFates, trajectoryStatuses, purposes } from '../api/values.ts';
+import { firstRequests } from './app/data/addresses.ts';
 import { filters } from './app/pages/filters.ts';
 import { documentPolicy, pagePaths } from './dashboard.route.ts';
 import { readSite } from './site.ts';
@@ -24,7 +25,7 @@ const served = async () => {
   return testApi({ store: createFakeStore(), site, keys: ['reader-key-0123456789:read'] });
 };
 
-it('serves its document at the address of every page, whatever the page keeps there, without a key', async () => {
+it('serves the document at the address of every page, with any query and without a key', async () => {
   const server = await served();
   for (const path of pagePaths) {
     const answer = await server.app.inject(`${path.replace('*', 'a/t/b')}?turn=3&find=x`);
@@ -39,7 +40,7 @@ it('serves its document at the address of every page, whatever the page keeps th
   await server.close();
 });
 
-it('names the scripts of a page with its document, each once and without those that the document has', async () => {
+it('preloads the first responses and the scripts of a page, each once and without those of the document', async () => {
   const manifest = {
     'index.html': { file: 'assets/main-1.js', imports: ['_kit.js'] },
     '_kit.js': { file: 'assets/kit-1.js' },
@@ -51,14 +52,20 @@ it('names the scripts of a page with its document, each once and without those t
   const server = await served();
   const linkAt = async (path: string) => (await server.app.inject(path)).headers['link'];
   const overview = '</assets/overview-1.js>; rel=modulepreload, </assets/charts-1.js>; rel=modulepreload';
-  expect([await linkAt('/?status=running'), await linkAt('/runs/a?x=time'), await linkAt('/runs/b%20c')]).toEqual([
-    ...['</assets/runs-1.js>; rel=modulepreload', overview, overview],
+  const answersAt = (path: string) =>
+    firstRequests(new URL(path, 'http://localhost')).map((url) => `<${url}>; rel=preload; as=fetch; crossorigin`);
+  const scripts = { '/?status=running': '</assets/runs-1.js>; rel=modulepreload', '/runs/a?x=time': overview, '/runs/b%20c': overview };
+  for (const [path, files] of Object.entries(scripts)) {
+    expect(answersAt(path).length).toBeGreaterThan(0);
+    expect(await linkAt(path)).toBe([...answersAt(path), files].join(', '));
+  }
+  expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql'), await linkAt(`/?status=${'x'.repeat(9_000)}`)]).toEqual([
+    ...[undefined, undefined, undefined],
   ]);
-  expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql')]).toEqual([undefined, undefined]);
   await server.close();
 });
 
-it('may be opened by a link of another site, while data may not', async () => {
+it('may be opened from a link on another site, unlike data', async () => {
   const server = await served();
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   expect((await server.app.inject({ url: '/', headers: link })).statusCode).toBe(200);
@@ -67,7 +74,7 @@ it('may be opened by a link of another site, while data may not', async () => {
   await server.close();
 });
 
-it('packs its files, which never change, and has no others', async () => {
+it('compresses its files, marks them as immutable, and serves no others', async () => {
   const server = await served();
   for (const coding of ['br', 'gzip', undefined]) {
     const answer = await server.app.inject({
@@ -81,11 +88,11 @@ it('packs its files, which never change, and has no others', async () => {
   await server.close();
 });
 
-it('is no site where none was built', async () => {
+it('is absent if it was not built', async () => {
   expect(await readSite(join(folder, 'nowhere'))).toBeUndefined();
 });
 
-it('filters by the values that the API knows', () => {
+it('offers the filter values that the API accepts', () => {
   const kindOf = (name: string): unknown => filters.find((filter) => filter.name === name)?.kind;
   expect(['status', 'tool_status', 'purpose', 'fate'].map(kindOf)).toEqual([trajectoryStatuses, toolStatuses, purposes, trajectoryFates]);
 });

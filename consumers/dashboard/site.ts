@@ -1,4 +1,4 @@
-// The files of the dashboard as `npm run build` made them: read once, compressed once, served from memory.
+// The files of the dashboard that `npm run build` made, read and compressed once and served from memory.
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,11 +13,11 @@ export interface SiteFile {
 }
 
 export interface Site {
-  /** The one document; it draws every page. */
+  /** The HTML document of every page. */
   readonly document: SiteFile;
-  /** Scripts, styles, and fonts by file name. A name has the hash of its content. */
+  /** Scripts, styles, and fonts by file name. The name contains a hash of the contents. */
   readonly assets: ReadonlyMap<string, SiteFile>;
-  /** Scripts of each page besides those of the document, by file name. */
+  /** Additional scripts of each page, by file name. */
   readonly scripts: ReadonlyMap<PagePath, readonly string[]>;
 }
 
@@ -37,7 +37,7 @@ const types: Readonly<Record<string, string>> = {
 const packBrotli = promisify(brotliCompress);
 const packGzip = promisify(gzip);
 
-/** Undefined when the folder holds no dashboard. */
+/** Undefined if the folder contains no dashboard. */
 export async function readSite(folder: string): Promise<Site | undefined> {
   try {
     const document = await fileAt(join(folder, 'index.html'));
@@ -50,7 +50,7 @@ export async function readSite(folder: string): Promise<Site | undefined> {
   }
 }
 
-/** Empty where the build left none: then a page's scripts are found by the page. */
+/** Empty if the build made no manifest: then scripts are not preloaded. */
 async function manifestAt(path: string): Promise<BuildManifest> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as BuildManifest;
@@ -62,7 +62,7 @@ async function manifestAt(path: string): Promise<BuildManifest> {
 
 const DOCUMENT = 'index.html';
 
-/** The files of each page with all that they import, without those that the document names itself. */
+/** The files of each page and their imports, without those that the document already loads. */
 function scriptsOf(manifest: BuildManifest): ReadonlyMap<PagePath, readonly string[]> {
   const reached = (from: string, found: Set<string>): ReadonlySet<string> => {
     if (found.has(from)) return found;

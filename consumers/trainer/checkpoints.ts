@@ -1,5 +1,4 @@
-// Policies as the trainer publishes and restores them. A checkpoint is only used when its bytes have the hash that
-// the ledger names.
+// Publishes policies and restores them. A checkpoint is used only if its bytes have the hash in the ledger.
 import { createHash } from 'node:crypto';
 import type { PolicyPublished } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -9,9 +8,9 @@ import { runEvents } from '../../streams/core/read-log.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { UnpublishedPolicy } from './commit-parts.ts';
 
-/** Where weights live that do not fit into a record. */
+/** Storage for weights that do not fit into a record. */
 export interface WeightsStore {
-  /** Answers the URI under which get finds the bytes again. */
+  /** Returns the URI from which `get` reads the bytes. */
   put(sha256: string, bytes: Buffer): Promise<string>;
   get(uri: string): Promise<Buffer>;
 }
@@ -21,7 +20,7 @@ const TAIL_RECORDS = 500;
 
 export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The event of a version, with large weights put aside. Weights and optimizer state share the room of one record. */
+/** The event that publishes a version. Large weights are stored elsewhere. Weights and optimizer state share the size limit of a record. */
 export async function policyFields(
   made: { readonly version: number; readonly checkpoint: Checkpoint; readonly architecture: Architecture; readonly backend: string },
   store: WeightsStore,
@@ -52,15 +51,18 @@ export interface CheckpointDeps {
   readonly weights: WeightsStore;
 }
 
-/** A version and the hashes that the ledger names for it. */
+/** A version and its hashes in the ledger. */
 export type NamedVersion = Pick<RunState, 'runId' | 'version' | 'weightsSha256' | 'optimizerSha256'>;
 
-/** The checkpoint of a version, the newest of a run, which published nothing before the offset `from`. Throws WEIGHTS_MISMATCH when it is missing or does not hash to what the ledger says. */
+/**
+ * Reads the checkpoint of the newest version of a run, which published nothing before the offset `from`. Throws WEIGHTS_MISMATCH if it is
+ * missing or does not have the hash in the ledger.
+ */
 export async function restoreCheckpoint(deps: CheckpointDeps, state: NamedVersion, from = 0): Promise<Checkpoint> {
   return checkpointOf(await findPolicy(deps, state, from), state, deps.weights);
 }
 
-/** The checkpoint that a policy published, checked against what the ledger names of its version. */
+/** Reads the checkpoint of a policy, and checks it against the hashes in the ledger. */
 export async function checkpointOf(event: PolicyPublished | undefined, state: NamedVersion, store: WeightsStore): Promise<Checkpoint> {
   const doing = `restoring version ${state.version} of run ${state.runId}`;
   if (event === undefined) throw new PlatformError('WEIGHTS_MISMATCH', `${doing}: it was never published on policies`);
@@ -78,7 +80,7 @@ export async function checkpointOf(event: PolicyPublished | undefined, state: Na
   return { weights: Buffer.from(weights), optimizer: Buffer.from(optimizer) };
 }
 
-/** What was published of a version last. */
+/** The last publication of a version. */
 export async function findPolicy(
   deps: Omit<CheckpointDeps, 'weights'>,
   state: Pick<NamedVersion, 'runId' | 'version'>,

@@ -3,16 +3,17 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { followTasks, stopFollowing } from '../../infra/testing/follow-events.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { settings as rigSettings } from '../../infra/testing/trainer-rig.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { EventByType, EventType, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
-import type { Following } from '../../streams/core/ports.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
@@ -21,11 +22,7 @@ import type { TrainerDeps } from './deps.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
 
-const settings: RunSettings = {
-  ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 2, maxConcurrent: 4 },
-  ...{ maxAttempts: 2, stalePolicy: 'discard', steps: 5, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 60_000 },
-  ...{ silenceMs: 400, maxDiscarded: 0.95 },
-};
+const settings: RunSettings = { ...rigSettings, maxDiscarded: 0.95 };
 const never = new AbortController().signal;
 
 interface ScriptedAnswer {
@@ -35,10 +32,7 @@ interface ScriptedAnswer {
 }
 type ScriptedWorker = (request: TrajectoryRequested, asked: number) => ScriptedAnswer;
 
-const closing: Following[] = [];
-afterEach(async () => {
-  for (const following of closing.splice(0)) await following.close();
-});
+afterEach(stopFollowing);
 
 async function newRig(worker: ScriptedWorker) {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
@@ -86,24 +80,10 @@ async function newRig(worker: ScriptedWorker) {
       if (isLedgerType(read.type)) verifier.entry(read as unknown as LedgerEntry, read.body, read.offset);
     return verifier.report();
   };
-  closing.push(
-    await log.reader().follow({
-      topics: ['tasks'],
-      from: [],
-      otherwise: 'first',
-      onError: () => undefined,
-      onBatch: async ({ records }) => {
-        for (const record of records) {
-          const read = events.read(record);
-          if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
-          const request = read.value.event;
-          asked.push(request);
-          await answer(log, request, worker(request, asked.length));
-          log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
-        }
-      },
-    }),
-  );
+  await followTasks(log, (request) => {
+    asked.push(request);
+    return answer(log, request, worker(request, asked.length));
+  });
   return { log, deps, statuses, warned, asked, of, entries, verified };
 }
 

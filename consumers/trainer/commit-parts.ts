@@ -1,4 +1,4 @@
-// What a commit of the trainer is made of.
+// The parts of a commit of the trainer.
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
@@ -19,27 +19,27 @@ export interface CommitDeps {
   readonly settings: RunSettings;
   readonly questions: TrainingQuestions;
   readonly writer: TransactionalWriter;
-  /** Group that the input offsets are committed to. */
+  /** Consumer group that the input offsets are committed to. */
   readonly offsetsGroup: string;
-  /** Where the run begins in what it writes: committed too, so that the next start knows. */
+  /** Where the run begins in the topics that it writes. Committed as well, so that the next start can find it. */
   readonly start: RunStart;
   readonly metrics: Metrics;
-  /** Beside the offset of the policies: who commits. */
+  /** Id of this trainer process, committed as metadata of the offset of the policies. */
   readonly claim: string;
-  /** For durations: monotonic. */
+  /** Monotonic clock, for durations. */
   readonly nowMs: () => number;
-  /** What the clock of a worker said at such a moment. */
+  /** The wall clock of a worker at a monotonic time. */
   readonly workerNow: WorkerClocks['read'];
   readonly reach?: ReachPoint;
 }
 
-/** A batch on its way through the learner. */
+/** A batch that is being trained on. */
 export interface PreparedBatch {
   readonly groups: readonly Group[];
   readonly trajectories: readonly AccountedTrajectory[];
   readonly ages: TokenAges;
   readonly sha256: string;
-  /** Of the groups with attached rewards: up to where these came in time. */
+  /** For groups with attached rewards: the offsets up to which rewards arrived in time. */
   readonly counted: RewardsCounted['groups'];
   /** When training began, monotonic ms. */
   readonly beganMs: number;
@@ -51,14 +51,14 @@ export interface TrainedBatch {
   readonly update: { readonly metrics: UpdateMetrics; readonly trainMs: number };
   readonly weightsSha256: string;
   readonly optimizerSha256: string;
-  /** Undefined when the weights are published later. */
+  /** Undefined if the weights are published later. */
   readonly policy: UnpublishedPolicy | undefined;
-  /** What an external trainer says of it. */
+  /** The report of an external trainer. */
   readonly told: ToldOfStep;
 }
 
 export type UnpublishedPolicy = Omit<PolicyPublished, 'event_id' | 'run_id' | 'occurred_at' | 'producer'>;
 export type ToldOfStep = Pick<StepCompleted, 'batch_id' | 'trained_rows' | 'skipped' | 'lineage' | 'report' | 'report_sha256'>;
 
-/** Of a step of the built-in learner. */
+/** The report fields of a step of the built-in learner. */
 export const TOLD_NOTHING: ToldOfStep = { batch_id: '', trained_rows: 0, skipped: [], lineage: '', report: '', report_sha256: '' };

@@ -1,5 +1,5 @@
-// Turns decisions into one transaction each and folds them back into the state, exactly as a restart would. When a
-// commit fails nobody knows whether it happened: the error ends this trainer, and the next one reads the log.
+// Commits each decision in one transaction and folds it back into the state, exactly as a restart would. If a commit fails, its outcome is
+// unknown: the error ends this trainer, and the next one reads the log.
 import { inStep, reachNothing } from '../../streams/core/crash-points.ts';
 import type { Appended, OutgoingEvent, Position } from '../../streams/core/ports.ts';
 import type { LedgerType, Unchained } from '../../streams/ledger/chain.ts';
@@ -15,25 +15,27 @@ import { claimAt } from './ownership.ts';
 import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 
 export interface Committer {
-  /** Without a policy when the trainer does not make it. */
+  /** Starts the run; without a policy if the trainer does not make it. */
   begin(started: Unchained<'RunStarted'>, policy: UnpublishedPolicy | undefined): Promise<void>;
   /** Carries out a plan without a step. */
   carryOut(plan: TrainingPlan): Promise<void>;
-  /** Answers how long its transaction took, ms. */
+  /** Commits a step, and returns the duration of the transaction, ms. */
   step(trained: TrainedBatch, plan: TrainingPlan): Promise<number>;
-  /** Keeps a batch of a policy that the trainer does not make, and carries the plan out that it is of. */
+  /** Records a collected batch, for a policy that the trainer does not make, and carries out the plan that it belongs to. */
   collect(batch: PreparedBatch, plan: TrainingPlan): Promise<number>;
-  /** Entries outside of steps: the run ends or is continued; a batch is leased; a version is made or published without a step. */
+  /**
+   * Appends entries outside of steps: the run ends or is continued, a batch is leased, or a version is made or published without a step.
+   */
   append(entries: readonly PlainEntry[], publication?: Publication): Promise<void>;
 }
 
 export interface Publication {
   readonly policy: UnpublishedPolicy;
-  /** The version was published before, or may have been. */
+  /** True if the version was published before, or may have been. */
   readonly again: boolean;
 }
 
-/** An entry without its place in the chain. */
+/** A ledger entry without its position in the chain. */
 export type PlainEntry = {
   readonly [T in LedgerType]: { readonly type: T; readonly fields: Unchained<T> };
 }['RunFinished' | 'RunContinued' | 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' | 'RunRewound' | 'WeightsNamed'];
@@ -88,7 +90,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     },
     async collect(batch, plan) {
       const ledger = createLedgerWriter(author, state.chain);
-      // nothing is trained on
+      // a collected batch is not trained on
       const resume = { ...resumeOf(state, idsOf(batch)), trained_groups: state.counters.trainedGroups };
       addBatch(deps, ledger, { batch, version: plan.terms.version, resume });
       const tookMs = await commit(ledger, addPlan(deps, ledger, plan), resume);
@@ -105,7 +107,7 @@ export function createCommitter(deps: CommitDeps): Committer {
 
 const idsOf = ({ groups }: PreparedBatch): ReadonlySet<string> => new Set(groups.map(({ id }) => id));
 
-/** `tail` tells publications of a version apart. */
+/** `tail` makes the event ids of several publications of a version unique. */
 function publishedBy(author: Author, policy: UnpublishedPolicy | undefined, tail = ''): readonly OutgoingEvent[] {
   if (policy === undefined) return [];
   const { runId, producer } = author;
@@ -129,6 +131,6 @@ function positionsOf(
   ];
 }
 
-/** Lets the next start detect that the log was cut. */
+/** Metadata that lets the next start detect a truncated log. */
 const metadataOf = (mark: RecordMark | undefined): { readonly metadata?: string } =>
   mark === undefined ? {} : { metadata: textOfMark(mark) };

@@ -5,35 +5,20 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { settings as rigSettings } from '../../infra/testing/trainer-rig.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { followTasks, stopFollowing } from '../../infra/testing/follow-events.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { EventByType, TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { Following, OutgoingEvent } from '../../streams/core/ports.ts';
+import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
 
-const settings: RunSettings = {
-  seed: 3,
-  algorithm: 'grpo',
-  dataset: 'factbook',
-  groupSize: 3,
-  batchGroups: 1,
-  maxStaleness: 50,
-  maxConcurrent: 4,
-  maxAttempts: 2,
-  stalePolicy: 'discard',
-  steps: 0,
-  reward: 'f1',
-  maxTurns: 8,
-  maxTokens: 1_000,
-  maxWallMs: 600_000,
-  silenceMs: 400,
-  maxDiscarded: 1,
-};
+const settings: RunSettings = { ...rigSettings, groupSize: 3, batchGroups: 1, maxStaleness: 50, steps: 0, maxWallMs: 600_000 };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
 /** The events that are written when a task is taken; if empty, its worker stays silent. */
@@ -49,10 +34,7 @@ interface Play {
   readonly figures: readonly Readonly<Record<string, number>>[];
 }
 
-const closing: Following[] = [];
-afterEach(async () => {
-  for (const following of closing.splice(0)) await following.close();
-});
+afterEach(stopFollowing);
 
 async function entriesOf(
   log: MemoryLog,
@@ -67,23 +49,10 @@ async function entriesOf(
 }
 
 async function answerTasks(log: MemoryLog, script: WorkerScript): Promise<void> {
-  const events = codecReader(log.codec);
-  const following = await log.reader().follow({
-    topics: ['tasks'],
-    from: [],
-    otherwise: 'first',
-    onError: () => undefined,
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        const read = events.read(record);
-        if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
-        log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
-        const answers = script(read.value.event);
-        if (answers.length > 0) await log.writer().append(answers);
-      }
-    },
+  await followTasks(log, async (request) => {
+    const answers = script(request);
+    if (answers.length > 0) await log.writer().append(answers);
   });
-  closing.push(following);
 }
 
 /** Runs a trainer against the script until `over` holds for what it has written. */

@@ -1,5 +1,5 @@
-// When a run ends by itself, and what its last entry says: its steps are made, its batches are collected, or it is not worth
-// going on with.
+// Decides when a run ends by itself, and what its last entry says: all steps are made, all batches are collected, or the run is not worth
+// continuing.
 import { endingText, type Ended, type EndReason } from '../../streams/run/ending.ts';
 import { judgeWaste, type Waste } from '../../streams/run/waste.ts';
 import { releaseEntries } from './external/leases.ts';

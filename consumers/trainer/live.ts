@@ -17,10 +17,10 @@ import { progressOf, reportBatch } from './report-batch.ts';
 import { tellWaste } from './tell-waste.ts';
 
 const TICK_MS = 200;
-/** Plans without a step are gathered for this long, so that a burst of finished groups costs one transaction. */
+/** Plans without a step wait this long, so that a burst of finished groups costs one transaction. */
 const PLAN_INTERVAL_MS = 40;
 
-/** A restart refolds up to as many records, 2 to 3 s on two cores. */
+/** Maximum number of records that a restart folds again, which takes 2 to 3 s on two cores. */
 const SNAPSHOT_RECORDS = 500_000;
 
 /** Runs until the steps are done or `signal` aborts. */
@@ -61,7 +61,7 @@ async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Pr
   return { kind: 'stopped', version: state.version };
 }
 
-/** No commit is under way here. A snapshot is a cache: if it cannot be written, the run continues and a restart takes longer. */
+/** Called between commits. A snapshot is a cache: if it cannot be written, the run continues and a restart takes longer. */
 function keepSnapshot(life: TrainerLife, snapshots: SnapshotStore, loop: Loop): void {
   if (!life.feed.caughtUp || loop.isKeeping || life.feed.folded - loop.snapshotAt < SNAPSHOT_RECORDS) return;
   loop.snapshotAt = life.feed.folded;
@@ -124,7 +124,7 @@ async function commitStep(life: TrainerLife, loop: Loop, trained: TrainedBatch):
   reportBatch(life, trained.batch, { trainMs: trained.update.trainMs, commitMs });
 }
 
-/** Plans again once nothing is folded any more: the plan that is carried out is one of the state that it changes. */
+/** Plans again after the fold has paused, so that the plan is based on the state that it changes. */
 async function carryOut(life: TrainerLife, loop: Loop): Promise<void> {
   loop.lastPlanMs = life.clock.monotonic();
   await life.feed.exclusively(async () => {
@@ -146,7 +146,7 @@ async function lookAtClaims(life: TrainerLife, loop: Loop): Promise<void> {
   life.liveness.claimed(await passed(life, committed));
 }
 
-/** Tasks before these offsets were claimed, or deleted unclaimed. */
+/** Tasks before these offsets were claimed, or were deleted unclaimed. */
 async function passed({ watch }: TrainerLife, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
   const firsts = new Map((await watch.bounds('tasks')).map(({ partition, first }) => [partition, first]));
   return new Map(committed.map(({ partition, offset }) => [partition, Math.max(offset, firsts.get(partition) ?? 0)]));

@@ -1,12 +1,13 @@
 // A trainer over the in-memory log, whose records are lost in a power cut or deleted by retention.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker, settings, verified, type Rig } from '../../infra/testing/trainer-rig.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { TrainerDeps } from './deps.ts';
 import { runTrainer } from './trainer.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 const never = new AbortController().signal;
 
 describe('a run whose newest records are lost under its trainer', () => {

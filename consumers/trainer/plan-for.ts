@@ -1,11 +1,11 @@
-// The plan of a running trainer.
+// Plans for a running trainer.
 import type { Group } from '../../streams/group/group.ts';
 import { collects, type Loop, type TrainerLife } from './deps.ts';
 import { outGroups } from './external/leases.ts';
 import type { Expiry } from '../../streams/trainer/liveness.ts';
 import { planNow, type TrainingPlan } from '../../streams/trainer/plan.ts';
 
-/** Steps that were made, or batches that were collected. */
+/** Number of steps made, or of batches collected. */
 export const madeBy = (life: TrainerLife): number => (collects(life) ? life.state.counters.batches : life.state.version);
 
 /** Groups that are being trained on. */

@@ -1,6 +1,7 @@
-// A run of the recovery model: its trainer over the in-memory log, and a restart of it.
+// A run of the recovery model: a trainer over the in-memory log, and its restart.
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { settings as rigSettings } from '../../infra/testing/trainer-rig.ts';
 import type { EventReader } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
@@ -18,22 +19,13 @@ import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 export const runId = 'run-a';
 
 export const settings: RunSettings = {
+  ...rigSettings,
   seed: 1,
-  algorithm: 'grpo',
-  dataset: 'factbook',
   groupSize: 2,
-  batchGroups: 2,
   maxStaleness: 1,
-  maxConcurrent: 4,
-  maxAttempts: 2,
-  stalePolicy: 'discard',
   steps: 0,
-  reward: 'f1',
-  maxTurns: 8,
-  maxTokens: 1_000,
   maxWallMs: 1_000,
   silenceMs: 1_000,
-  maxDiscarded: 1,
 };
 
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };

@@ -1,14 +1,16 @@
-// Shared by the tests of replays: a run that was made over the memory log, and replays of it or of a changed copy.
+// Shared by the tests of replays: makes a run over the in-memory log, and replays it or a changed copy.
 import { createHash } from 'node:crypto';
 import { afterEach } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { followTasks, stopFollowing } from '../../infra/testing/follow-events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { settings as rigSettings } from '../../infra/testing/trainer-rig.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { Learner, LearnerParameters } from '../../streams/core/learning.ts';
-import type { Following, OutgoingEvent } from '../../streams/core/ports.ts';
+import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import type { TrainerDeps } from './deps.ts';
 import type { OpenLearner } from './replay-train.ts';
@@ -56,29 +58,10 @@ const weights = { put: async (sha256: string) => `memory:${sha256}`, get: async 
 
 export const never = new AbortController().signal;
 
-const closing: Following[] = [];
-
-afterEach(async () => {
-  for (const following of closing.splice(0)) await following.close();
-});
+afterEach(stopFollowing);
 
 export async function worker(log: MemoryLog, skip: (request: TrajectoryRequested) => boolean): Promise<void> {
-  const events = codecReader(log.codec);
-  const following = await log.reader().follow({
-    topics: ['tasks'],
-    from: [],
-    otherwise: 'first',
-    onError: () => undefined,
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const read = events.read(record);
-        if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
-        log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
-        await log.writer().append(answerTo(read.value.event, skip(read.value.event)));
-      }
-    },
-  });
-  closing.push(following);
+  await followTasks(log, (request) => log.writer().append(answerTo(request, skip(request))));
 }
 
 function answerTo(request: TrajectoryRequested, broken: boolean): readonly OutgoingEvent[] {
@@ -94,20 +77,7 @@ function answerTo(request: TrajectoryRequested, broken: boolean): readonly Outgo
   ];
 }
 
-export const settings = {
-  ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 0, maxConcurrent: 4 },
-  ...{
-    maxAttempts: 2,
-    stalePolicy: 'discard',
-    steps: 4,
-    reward: 'f1',
-    maxTurns: 8,
-    maxTokens: 1_000,
-    maxWallMs: 60_000,
-    silenceMs: 400,
-    maxDiscarded: 1,
-  },
-};
+export const settings = { ...rigSettings, maxStaleness: 0, steps: 4 };
 
 export function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
   return {

@@ -29,7 +29,7 @@ export function reportBatch(
   });
 }
 
-/** `batches` is only there in a run that makes no steps. */
+/** `batches` is present only in a collected run, which makes no steps. */
 export const progressOf = (life: TrainerLife) => {
   const { state, used } = life;
   return collects(life) ? { step: 0, steps: used.steps, batches: state.counters.batches } : { step: state.version, steps: used.steps };

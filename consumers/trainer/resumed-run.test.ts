@@ -1,14 +1,15 @@
 // Where a trainer over the in-memory log resumes a run, and with which settings.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { closeWorkers, newRig, scriptedWorker, settings, type Rig } from '../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker, settings, type Rig } from '../../infra/testing/trainer-rig.ts';
 import type { LogReader, RunIndex } from '../../streams/core/ports.ts';
 import type { TrainerDeps } from './deps.ts';
 import { assertWorkerSettings } from './settings.ts';
 import { runTrainer } from './trainer.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 const never = new AbortController().signal;
 
 describe('where a run begins', () => {

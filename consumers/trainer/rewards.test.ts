@@ -1,40 +1,29 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { followEvents, stopFollowing } from '../../infra/testing/follow-events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { rewarded } from '../../infra/testing/rollout-events.ts';
 import type { EventByType } from '../../schemas/generated/events.ts';
-import type { Following } from '../../streams/core/ports.ts';
 import { eventsOf } from '../../streams/core/read-log.ts';
 import type { LedgerType } from '../../streams/ledger/chain.ts';
 import { depsOf, madeRun, never, replayed, settings, worker } from './replay.testing.ts';
 import { runTrainer } from './trainer.ts';
 
-const closing: Following[] = [];
-afterEach(async () => {
-  for (const following of closing.splice(0)) await following.close();
-});
+afterEach(stopFollowing);
 
 const valueOf = (trajectory: string): number => Number(trajectory.split('.').at(-1)) / 4;
 
-/** Rewards every attempt once it has ended, except where nobody does. */
+/** Attaches a reward to every finished attempt, except those that it forgets. */
 async function reviewer(log: MemoryLog, forgets: (trajectory: string) => boolean): Promise<void> {
-  const events = codecReader(log.codec);
-  const following = await log.reader().follow({
-    topics: ['rollouts'],
-    from: [],
-    otherwise: 'first',
-    onError: () => undefined,
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const read = events.read(record);
-        if (!read.ok || read.value.type !== 'TrajectoryFinished' || forgets(read.value.event.trajectory_id)) continue;
-        const { trajectory_id: trajectory, attempt, group_id: key } = read.value.event;
-        const event = rewarded({ trajectory, attempt }, valueOf(trajectory));
-        await log.writer().append([event, event].map((one) => ({ type: 'RewardAttached', key, event: one })));
-      }
+  await followEvents(
+    log,
+    { topic: 'rollouts', type: 'TrajectoryFinished' },
+    async ({ trajectory_id: trajectory, attempt, group_id: key }) => {
+      if (forgets(trajectory)) return;
+      const event = rewarded({ trajectory, attempt }, valueOf(trajectory));
+      await log.writer().append([event, event].map((one) => ({ type: 'RewardAttached', key, event: one })));
     },
-  });
-  closing.push(following);
+  );
 }
 
 async function ledgerOf<T extends LedgerType>(log: MemoryLog, type: T): Promise<readonly EventByType[T][]> {
@@ -46,7 +35,7 @@ async function ledgerOf<T extends LedgerType>(log: MemoryLog, type: T): Promise<
 }
 
 describe('a run that waits for attached rewards', { timeout: 60_000 }, () => {
-  it('trains on them, gives up those that do not come, and is replayed from the log, whatever comes late', async () => {
+  it('trains on them, gives up attempts without them, and can be replayed whatever arrives late', async () => {
     const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 }, batchRecords: 7 });
     await worker(log, () => false);
     await reviewer(log, (trajectory) => trajectory === 'run-a-g000001.2');

@@ -1,7 +1,6 @@
-// The settings of a run, and what happens when it is resumed with others.
-//
-// Settings of the trainer are recorded in RunStarted; a resumed run continues with the recorded ones and says so. They
-// reach the workers in each request. Settings of the workers are not in requests: a run cannot be resumed with others.
+// The settings of a run, and what happens if it is resumed with different ones. Settings of the trainer are recorded in RunStarted; a
+// resumed run continues with the recorded ones and says so. Workers get them with each request. Settings of the workers are not part of
+// requests, so a run cannot be resumed with different ones.
 import type { RunStarted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { rewardNamesOf } from '../../streams/run/reward-names.ts';
@@ -10,7 +9,7 @@ import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 /** Settings of the workers that affect learning, by name. */
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** Those that RunStarted has no field for. */
+/** Settings without a field of their own in RunStarted. */
 const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'maxUnknown', 'rewardNames'] as const;
 
 const SHARED = [
@@ -18,11 +17,11 @@ const SHARED = [
   ...REQUESTED,
 ] as const;
 
-/** The text of RunStarted's `settings`. */
+/** The value of `settings` in RunStarted. */
 export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | undefined): string =>
   JSON.stringify({ requests: Object.fromEntries(REQUESTED.map((name) => [name, settings[name]])), workers });
 
-/** Recorded settings take precedence over those of this process, except the number of steps; `planned` is that of the ledger. */
+/** Recorded settings take precedence over those of this process, except for the number of steps; `planned` is the number in the ledger. */
 export function settingsOf(own: RunSettings, recorded: RunStarted, planned = recorded.steps): RunSettings {
   const { rewardNames: _, ...rest } = own;
   const names = rewardNamesOf(recorded);
@@ -43,16 +42,16 @@ export function settingsOf(own: RunSettings, recorded: RunStarted, planned = rec
   };
 }
 
-/** Names of settings that differ from those that the run was started with. */
+/** Names of settings that differ from those at the start of the run. */
 export const differences = (own: RunSettings, used: RunSettings): readonly string[] => SHARED.filter((name) => own[name] !== used[name]);
 
-/** Settings of the workers that a run was started with; undefined when its first entry has none. */
+/** Settings of the workers at the start of the run; undefined if its first entry has none. */
 export function recordedWorkerSettings(recorded: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> | undefined {
   const { workers } = recordOf(recorded);
   return isObject(workers) ? workers : undefined;
 }
 
-/** Throws RUN_CONFLICT when these settings of the workers differ from those that the run was started with. */
+/** Throws RUN_CONFLICT if these settings of the workers differ from those at the start of the run. */
 export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
   const started = recordedWorkerSettings(recorded);
   if (own === undefined || started === undefined) return;
@@ -64,7 +63,7 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
   throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);
 }
 
-/** Those that were recorded. */
+/** The recorded settings. */
 function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
   const { requests } = recordOf(recorded);
   if (!isObject(requests)) return {};
@@ -75,7 +74,7 @@ function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSetting
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Empty for entries of versions that recorded none. */
+/** Empty for entries from versions that did not record settings. */
 function recordOf({ settings }: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(settings);

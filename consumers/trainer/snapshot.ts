@@ -1,19 +1,19 @@
-// The folded state of a run as a cache: what a restart would refold once more, it reads. Nothing depends on it. It holds the
-// positions that it was taken at and a hash of itself; one that is missing, damaged, of another run, of another
-// format or of a ledger that is not this one is left aside, and the run is refolded from its resume point.
+// A cache of the folded state of a run, which a restart reads instead of folding the log again. Nothing else depends on it. It contains the
+// positions at which it was taken and a hash of itself. A snapshot that is missing, damaged, of another run or format, or of a different
+// ledger is ignored, and the run is folded again from its resume point.
 import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import type { RunState } from '../../streams/run/run-state.ts';
 
-/** Where the newest snapshot of a run is kept. */
+/** Stores the newest snapshot of a run. */
 export interface SnapshotStore {
   read(): Promise<Buffer | undefined>;
   write(bytes: Buffer): Promise<void>;
-  /** For a run that is over. */
+  /** Removes the snapshot of a finished run. */
   remove(): Promise<void>;
 }
 
-/** To be raised when the shape or the meaning of RunState changes; snapshot.test.ts notices a change of shape. */
+/** Increase this if the shape or the meaning of RunState changes; snapshot.test.ts detects a change of shape. */
 const FORMAT = 9;
 const HASH_BYTES = 32;
 
@@ -24,7 +24,7 @@ export function packSnapshot(state: RunState): Buffer {
   return Buffer.concat([hashOf(body), body]);
 }
 
-/** undefined for what was not packed by this version for this run. */
+/** Returns undefined for a snapshot of another version or run. */
 export function unpackSnapshot(bytes: Buffer, runId: string): RunState | undefined {
   const body = bytes.subarray(HASH_BYTES);
   if (!hashOf(body).equals(bytes.subarray(0, HASH_BYTES))) return undefined;

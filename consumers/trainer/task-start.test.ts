@@ -48,8 +48,8 @@ const place = async ({ log, state }: Awaited<ReturnType<typeof worldOf>>, placed
   await placeWorkers(deps, await log.offsets.fetch(GROUP, 'tasks'), placed);
 };
 
-describe('the start of a group of workers', () => {
-  it('is behind everything that was begun or is closed, and before everything that nobody has claimed', async () => {
+describe('the start offset of the consumer group of the workers', () => {
+  it('is after all tasks that were started or whose group is closed, and before all unclaimed tasks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(claims, { maxLength: 12 }), fc.nat(6), async (claimed, unclaimed) => {
         const world = await worldOf(claimed, unclaimed);
@@ -61,20 +61,20 @@ describe('the start of a group of workers', () => {
     );
   });
 
-  it('is the end of the tasks for a run that has asked for nothing', async () => {
+  it('is the end of the tasks for a run without requests', async () => {
     const world = await worldOf([], 0);
     await place(world);
     expect(world.log.groupOf(GROUP).committed('tasks', 0)?.offset).toBe(0);
   });
 
-  it('is left alone where there is one', async () => {
+  it('is not changed if the group has one', async () => {
     const world = await worldOf(['started'], 3);
     world.log.setOffsets(GROUP, [{ topic: 'tasks', ...here(2) }]);
     await place(world);
     expect(world.log.groupOf(GROUP).committed('tasks', 0)?.offset).toBe(2);
   });
 
-  it('is committed once: what was committed may not be seen at once', async () => {
+  it('is committed once, even if Kafka does not return the committed offset at once', async () => {
     const world = await worldOf([], 3);
     const commits: unknown[] = [];
     const writer: TransactionalWriter = {

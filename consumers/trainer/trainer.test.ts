@@ -1,13 +1,14 @@
 // The complete trainer over the in-memory log.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { closeWorkers, newRig, scriptedWorker, settings, verified } from '../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker, settings, verified } from '../../infra/testing/trainer-rig.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { settingsOf, settingsRecord } from './settings.ts';
 import { newOwner } from './ownership.ts';
 import { runTrainer } from './trainer.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 const never = new AbortController().signal;
 
 describe('the trainer', () => {

@@ -1,9 +1,7 @@
-// The trainer of one run: fold, decide, batch, train, commit (design: "The trainer").
-//
-// Guarantees. One transaction a step makes the step, its discards, the new policy, new requests and the input offsets
-// visible together. All state is a fold of the log: a trainer that is killed at any point is replaced by one that
-// refolds and goes on. Another trainer of the same run fences this one. The fold goes on while the learner trains in
-// its own thread; only a commit holds it up, for as long as the transaction takes.
+// The trainer of one run: fold, decide, batch, train, commit. Guarantees: one transaction per step makes the step, its discards, the new
+// policy, new requests, and the input offsets visible together. All state is a fold of the log, so a trainer that is killed at any point is
+// replaced by one that folds the log again and continues. A newer trainer of the same run fences this one. The fold continues while the
+// learner trains in its own thread; only a commit pauses it, for the duration of the transaction.
 import { randomUUID } from 'node:crypto';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
@@ -28,7 +26,7 @@ import { assertOpen, assertSameTrainer, continueRun } from './run-end.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
 import { createWorkerClocks } from './worker-clocks.ts';
 
-/** What a trainer is given. Its learner may still be loading while the ledger is read. */
+/** The dependencies of a trainer. Its learner may still be loading while the ledger is read. */
 export type RunTrainerDeps = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> | undefined };
 
 /** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced or cannot continue. */
@@ -118,14 +116,14 @@ async function bringUp(
 const startsOf = ({ index, offsets, groups }: RunTrainerDeps) =>
   index === undefined ? {} : { starts: { index, committed: () => committedStart(offsets, groups.trainer) } };
 
-/** The trainer's group has the place where the run begins as its offsets. */
+/** Finds where the run begins: the trainer's consumer group has that position as its committed offsets. */
 async function committedStart(offsets: TrainerDeps['offsets'], group: string): Promise<RunStart | undefined> {
   const of = async (topic: keyof RunStart): Promise<number> => (await offsets.fetch(group, topic))[0]?.offset ?? -1;
   const [training, policies] = await Promise.all([of('training'), of('policies')]);
   return training < 0 ? undefined : { training, policies: Math.max(0, policies) };
 }
 
-/** Says what the log no longer holds, once; answers it as the detail of the role's health, empty when all is there. */
+/** Reports once what the log no longer has. Returns the detail for the role's health, empty if nothing is missing. */
 function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recovered, restored: number): string {
   for (const { topic, from, to } of skipped) metrics.count('trainer_skipped_records_total', { topic }, to - from);
   metrics.count('trainer_restored_requests_total', {}, restored);
@@ -141,7 +139,7 @@ function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recover
   return notice;
 }
 
-/** The first version of the policy, and what the ledger says of the learner; a run that is collected has neither. */
+/** Creates version 0 and returns what the ledger records about the learner. A collected run has neither. */
 async function firstVersion({ settings, learner, architecture, weights, external }: TrainerDeps) {
   if (external !== undefined) {
     const named = await external.named?.();

@@ -31,7 +31,7 @@ const deadLetters = { append: async () => [], close: async () => undefined };
 const steady = { clock: clockOf(() => 1), metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
 
 describe('a flush', () => {
-  it('does everything in a named step, in the order of the table, and comes past the point in the middle of its inserts', async () => {
+  it('does all its work in named steps, in the order of the table, and reaches the crash point between its inserts', async () => {
     const watched = watchPoints();
     const store = new MemoryStore();
     store.beforeInsert = (table) => {
@@ -71,7 +71,7 @@ describe('a flush', () => {
   it.each([
     { rows: 'few', fewRows: 10_000, atOnce: 1 },
     { rows: 'many', fewRows: 10, atOnce: 3 },
-  ])('puts $rows rows in with $atOnce inserts at a time', async ({ fewRows, atOnce }) => {
+  ])('inserts $rows rows with $atOnce concurrent inserts', async ({ fewRows, atOnce }) => {
     const store = new MemoryStore();
     let [running, most] = [0, 0];
     store.beforeInsert = async () => {

@@ -41,7 +41,7 @@ describe('a cut tail', () => {
     const end = await world.end(1);
     world.log.cutTail('rollouts', 1, end - 9);
     await world.begin();
-    await world.expectRed(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at \d+ and has lost what was up to \d+.*warehouse mend/);
+    await world.expectRed(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at \d+ and has lost its records up to \d+.*warehouse mend/);
     await world.append(100, 2);
     await world.drained([0, 2]);
     expect(await world.committed(1)).toBe(end);
@@ -70,7 +70,7 @@ describe('a cut tail', () => {
     world.log.cutTail('rollouts', 0, end - 6);
     for (let seed = 40; (await world.end(0)) < end + 30; seed += 1) await world.append(30, seed);
     await world.begin();
-    await world.expectRed(/rollouts\/0: the log has another record at \d+ than the tables/);
+    await world.expectRed(/rollouts\/0: the log and the tables have different records at \d+/);
     await world.stop();
     expect(await world.wrong()).toMatchObject([{ state: 'tail-replaced', mend: { removeFrom: end - 6, goOnAt: end - 6 } }]);
     await world.mend();

@@ -10,11 +10,11 @@ export function troubleOf({ topic, partition, plan }: Pick<Parked, 'topic' | 'pa
 function whatOf(plan: Parked['plan']): string {
   switch (plan.kind) {
     case 'tail-cut':
-      return `the log ends at ${plan.from} and has lost what was up to ${plan.to}`;
+      return `the log ends at ${plan.from} and has lost its records up to ${plan.to}`;
     case 'head-cut':
       return `offsets ${plan.from} to ${plan.to - 1} left the log before they were stored`;
     case 'tail-replaced':
-      return `the log has another record at ${plan.at} than the tables: its tail was lost and rewritten`;
+      return `the log and the tables have different records at ${plan.at}: the end of the log was lost and rewritten`;
     default:
       return assertNever(plan);
   }
@@ -22,7 +22,7 @@ function whatOf(plan: Parked['plan']): string {
 
 const SKIPPED = /^skipped:(\d{1,16}):(\d{1,16})$/;
 
-/** Metadata of the commit that skips offsets; the sink reports it when it finds it. */
+/** Metadata of the offset commit that skips offsets. The sink reports the skip when it reads the commit. */
 export const skip = (from: number, to: number): string => `skipped:${from}:${to}`;
 
 export function skippedIn(metadata: string): { readonly from: number; readonly to: number } | undefined {

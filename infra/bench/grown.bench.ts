@@ -122,10 +122,10 @@ async function bench(): Promise<boolean> {
     return await publish(
       {
         name: 'grown',
-        title: 'Training on questions that grew harder',
+        title: 'Training on synthesized questions',
         method:
-          `${whole(made.synthesis.accepted)} questions by \`turnstream questions synthesize\` from the factbook; for each seed a whole run (\`turnstream up --steps ${steps}\`) on those of the training split, ` +
-          `then \`turnstream evaluate\` of version 0 and of the newest on ${questions} held-out questions, ${flags.samples} samples each, and \`turnstream evaluate compare\`: paired by question, 95 % intervals by bootstrap. F1 in points of 100.`,
+          `${whole(made.synthesis.accepted)} questions by \`turnstream questions synthesize\` from the factbook. For each seed, a run (\`turnstream up --steps ${steps}\`) trains on the training split. ` +
+          `\`turnstream evaluate\` then scores version 0 and the newest version on ${questions} held-out questions with ${flags.samples} samples each, and \`turnstream evaluate compare\` compares them, paired by question, with 95% bootstrap intervals. F1 in percent.`,
         quick: flags.quick,
         environment,
         parameters: { steps, questions, samples: flags.samples, 'seed questions': count },

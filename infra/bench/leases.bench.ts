@@ -1,6 +1,6 @@
-// Measures what the coordinator of an external trainer gives: how soon and how fast the rows of a large batch come over HTTP, what memory that takes,
-// and how many small batches are leased and committed. A real `turnstream trainer` on a real broker; the workers are this process.
-// `npm run bench leases`
+// Measures the coordinator of an external trainer (`npm run bench leases`): the latency and throughput of a large batch over HTTP, the
+// memory that this takes, and the rate at which small batches are leased and committed. Uses a real `turnstream trainer` and a real broker;
+// this process acts as the workers.
 import { parseArgs } from 'node:util';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
 import { groupsOf } from '../app/open/connections.ts';
@@ -95,7 +95,7 @@ async function leased(trainer: Trainer): Promise<Batch> {
   return batch;
 }
 
-/** How long the commit took, ms. */
+/** Duration of the commit, ms. */
 async function commit(batch: Batch): Promise<number> {
   const began = performance.now();
   await batch.commit({ policy: null, metrics: { loss: 0 } });

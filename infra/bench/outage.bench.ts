@@ -121,9 +121,9 @@ async function run(dir: string, signal: AbortSignal): Promise<BenchReport> {
     const lived = outageRoles.every((role) => world.roles[role].alive());
     return {
       name: 'outage',
-      title: 'Memory and catching up of the roles when ClickHouse and Kafka are away',
+      title: 'Memory and recovery of the roles during outages of ClickHouse and Kafka',
       method:
-        'A worker, a trainer and a warehouse with their default settings over a local broker and store, each behind a proxy that refuses every connection during the outage. Memory is resident memory in MB.',
+        'A worker, a trainer, and a warehouse with default settings, a local broker, and a local store. Broker and store are behind proxies that refuse every connection during the outage. Memory is resident memory in MB.',
       quick: Number(flags.minutes) < 10,
       environment,
       parameters: { minutes: flags.minutes, 'warm-up': flags['warm-up'] },

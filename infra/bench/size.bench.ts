@@ -1,14 +1,13 @@
 // Measures queries and pages on large tables: ten million turns with their ledger, one trajectory of 30,000 turns, and 2,000 new turns per
 // second meanwhile. `npm run bench size`
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { guideQuestions, paramsOf, type GuideValues } from '../e2e/guides.ts';
 import { describeEnvironment } from './environment.ts';
+import { fillTables, startLoad } from './filled-tables.ts';
 import { probeTurn } from './latency-probe.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
-import { writeLedgerRows } from './size-ledger.ts';
 import { median, percentile } from './statistics.ts';
 import { timedAnswer } from './timed-answer.ts';
 import { startTablesWorld, type TablesWorld } from './tables-world.ts';
@@ -33,7 +32,6 @@ const LONG = 'size-long.0';
 const LONG_TURNS = 30_000;
 /** Some are in many results, one in none. */
 const RESULT_WORDS = ['synthetic', 'engine', 'answered', 'nowhere'];
-const PROGRESS_MS = 30_000;
 const turns = flags.quick ? 20_000 : Number(flags.turns);
 const rounds = flags.quick ? 1 : Number(flags.rounds);
 const pages = flags.quick ? 20 : Number(flags.pages);
@@ -59,27 +57,6 @@ async function writeLong(world: TablesWorld): Promise<void> {
     });
     await writer.append(events);
   }
-}
-
-async function fill(world: TablesWorld, site: BenchSite): Promise<void> {
-  const load = (run: string, count: number): Promise<string> =>
-    world.command('load', '--turns', String(count), '--turn-bytes', flags['turn-bytes'], '--run', run, '--purpose', 'train');
-  say(`writing ${whole(turns)} turns`);
-  await writeLong(world);
-  await load(OTHER, Math.ceil(turns / 20));
-  const writing = load(RUN, turns);
-  const progress = setInterval(() => {
-    void world.lag().then((lag) => {
-      say(`${whole(lag)} records behind`);
-    });
-  }, PROGRESS_MS);
-  try {
-    await writing;
-    while ((await world.lag()) > 0) await sleep(500, undefined, { signal: site.signal });
-  } finally {
-    clearInterval(progress);
-  }
-  for (const run of [RUN, OTHER]) await writeLedgerRows(world.store, run);
 }
 
 async function askQuestions(api: string, values: GuideValues): Promise<readonly TimedQuery[]> {
@@ -152,7 +129,8 @@ async function measure(site: BenchSite): Promise<SizeMeasurement> {
   const world = await startTablesWorld(site, 'size', 4);
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
-  await fill(world, site);
+  await writeLong(world);
+  await fillTables(world, site, { runs: { [OTHER]: Math.ceil(turns / 20), [RUN]: turns }, turnBytes: flags['turn-bytes'] });
   if (!flags.quick) await untilKept(world.store, site.signal);
   const api = await world.startApi({ TURNSTREAM_API_FRESH_MS: '0' });
   const { store } = world;
@@ -160,8 +138,7 @@ async function measure(site: BenchSite): Promise<SizeMeasurement> {
   const size = (await store.query<{ turns: number; bytes: number }>(SIZE))[0] ?? { turns: 0, bytes: 0 };
   const steps = (await store.query<{ steps: number }>(STEPS, { params: { run: RUN } }))[0]?.steps ?? 1;
   say(`${whole(size.turns)} turns in ${whole(size.bytes / 1e6)} MB; ${flags.rate} turns/s come in`);
-  const load = world.begin('load', '--rate', flags.rate, '--turn-bytes', flags['turn-bytes'], '--run', 'beside');
-  await sleep(flags.quick ? 1_000 : 10_000);
+  const load = await startLoad(world, { rate: flags.rate, turnBytes: flags['turn-bytes'] });
   const question = `synthetic-${Math.floor(steps / 2)}`;
   const values: GuideValues = { run: RUN, other: OTHER, step: Math.ceil(steps / 2), trajectory: trajectories[0] ?? '', question };
   const questions = await askQuestions(api, values);

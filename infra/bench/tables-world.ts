@@ -33,7 +33,7 @@ export interface TablesWorld {
   lag(): Promise<number>;
 }
 
-interface RunningCommand {
+export interface RunningCommand {
   /** Its output; rejects with it unless it succeeded or was stopped. */
   readonly ended: Promise<string>;
   stop(): Promise<string>;

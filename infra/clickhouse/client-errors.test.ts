@@ -6,7 +6,7 @@ import { storeError } from './client-errors.ts';
 const told = (code: number, message = 'why', type = 'NAME'): ClickHouseError => new ClickHouseError({ code: String(code), message, type });
 const of = (error: unknown, writes = true): unknown => storeError('inserting 2 rows into t', error, { writes, where: 'http://host' });
 
-describe('what an answer means', () => {
+describe('the error for a response of ClickHouse', () => {
   it.each([
     [241, true, 'STORE_FULL'],
     [243, true, 'STORE_FULL'],
@@ -22,15 +22,15 @@ describe('what an answer means', () => {
     expect(of(told(code), writes)).toMatchObject({ code: expected, context: { clickhouseCode: code } });
   });
 
-  it('is a full disk when the text says so', () => {
+  it('is STORE_FULL if the text says that the disk is full', () => {
     expect(of(told(75, 'Cannot write: No space left on device'))).toMatchObject({ code: 'STORE_FULL' });
   });
 
-  it('says what was being done, where, and the text of ClickHouse', () => {
+  it('contains the operation, the address, and the text of ClickHouse', () => {
     expect(of(told(60))).toMatchObject({ message: 'inserting 2 rows into t: ClickHouse at http://host answered NAME (60): why' });
   });
 
-  it('is an outage when nobody answered', () => {
+  it('is an outage if there was no response', () => {
     const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' });
     for (const error of [
       refused,
@@ -43,7 +43,7 @@ describe('what an answer means', () => {
     }
   });
 
-  it('is a bug when it is neither', () => {
+  it('is passed on unchanged if it is neither', () => {
     const bug = new TypeError('x is not a function');
     expect(of(bug)).toBe(bug);
     expect(of('text')).toBe('text');

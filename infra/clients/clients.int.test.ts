@@ -1,4 +1,4 @@
-// Both clients against the real API with a real store: every list has the columns of its type, SQL runs, errors have codes.
+// Both clients against the real API and store: every list has the columns of its type, SQL runs, and errors have codes.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -73,7 +73,7 @@ it('the TypeScript client attaches rewards, which are in the log when it returns
   ]);
   const error = await run.record([{ type: 'TurnRecorded' }]).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ code: 'REQUEST_INVALID', status: 400 });
-  // this test stores nothing: the tables have what the sink stored
+  // no sink runs in this test, so the tables do not have the new events
   expect(await run.rewards(trajectory_id).rows()).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-// Which settings change what a run learns. Each setting of the table is named here, so that one that is added has to say.
+// Which settings affect what a run learns. Every setting must be listed here, so that a new one has to be classified.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
@@ -6,9 +6,9 @@ import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 import { promptsHash } from './prompt-files.ts';
 
 /**
- * trainer: recorded in RunStarted and handed to the workers in each request; a resumed run goes on with what was recorded.
- * worker: recorded in RunStarted; neither trainer nor worker goes on with others.
- * none: changes when, where or how fast something happens, how it is shown, or only through other settings.
+ * trainer: recorded in RunStarted and sent to workers with each request; a resumed run continues with the recorded value.
+ * worker: recorded in RunStarted; neither trainer nor worker continues with a different value.
+ * none: changes when, where, or how fast something happens, how it is displayed, or acts only through other settings.
  */
 export type Learning = 'trainer' | 'worker' | 'none';
 
@@ -65,7 +65,7 @@ const worker = [
 ] as const;
 
 const none = [
-  // where things are, and who may ask them
+  // locations and access
   'kafkaBrokers',
   'clickhouseUrl',
   'schemaRegistryUrl',
@@ -112,7 +112,7 @@ const none = [
   'keepRuns',
   'sinkBatchRows',
   'sinkMaxWaitMs',
-  // reading
+  // limits of the API and of readers
   'apiRequestsPerSecond',
   'apiFreshMs',
   'sqlMaxSeconds',
@@ -120,7 +120,7 @@ const none = [
   'sqlMaxResultMb',
   'sqlConcurrency',
   'sqlMaxMemoryMb',
-  // time: when an attempt is made, not what it is
+  // time: when an attempt is made, not what it contains
   'kafkaSessionMs',
   'heartbeatMs',
   'silenceMs',
@@ -146,22 +146,22 @@ const none = [
   'latencySigma',
   'latencyLoad',
   'latencyTrainMs',
-  // what is recorded beside
+  // additional fields of the record
   'llmLogprobs',
   'llmTokenIds',
   'llmLogprobsKind',
   'llmTokenizerSha256',
   'llmEngine',
   'llmVersionFrom',
-  // RunStarted has the trainer; how it is reached, and how long it may take
+  // RunStarted has the kind of trainer; these are its address and time limits
   'trainer',
   'leaseMs',
   'prefetch',
   'trainerHost',
   'trainerPort',
-  // which engines serve the weights, and how they are read
+  // the engines that serve the weights, and limits for reading them
   'engines',
-  // PolicyPublished has the first weights
+  // PolicyPublished has the initial weights
   'initialPolicyUri',
   'initialPolicySha256',
   'initialPolicyFormat',
@@ -169,13 +169,13 @@ const none = [
   'engineTimeoutMs',
   'weightsHosts',
   'weightsMaxMb',
-  // where the replay buffer lies, not what is in it
+  // the location of the replay buffer, not its contents
   'replayMemoryMb',
-  // RunStarted has the backend; it changes rounding, and a run may move to another machine
+  // RunStarted has the backend, which affects rounding; a run may move to another machine
   'backend',
-  // whether the run goes on, not what it learns
+  // whether the run continues, not what it learns
   'maxDiscarded',
-  // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are looked at themselves
+  // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are classified themselves
   'mode',
   'recipe',
   // evaluations, questions, tests
@@ -198,7 +198,7 @@ const none = [
   'crashAt',
 ] as const;
 
-/** Every setting, by its name. */
+/** The class of every setting. */
 export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = { trainer, worker, none };
 
 type WorkerSetting = (typeof worker)[number];
@@ -209,7 +209,7 @@ const withModel: InUse = ({ policy }) => policy === 'llm';
 const withJudge: InUse = ({ rewardJudge }) => rewardJudge > 0;
 const withWeb: InUse = ({ tools }) => tools === 'web';
 
-/** When settings are in use that are not always. */
+/** Conditions under which optional settings are in use. */
 const ofOne: Partial<Record<WorkerSetting, InUse>> = {
   policyModule: ({ policy }) => policy === 'module',
   toolsModule: ({ toolsModule }) => toolsModule !== '',
@@ -225,19 +225,19 @@ const ofPrefix: readonly (readonly [string, InUse])[] = [
   ['web', withWeb],
 ];
 
-/** False for settings of what is not in use. */
+/** False for a setting that is not in use. */
 function isInUse(name: WorkerSetting, config: Config): boolean {
   const inUse = ofOne[name] ?? ofPrefix.find(([prefix]) => name.startsWith(prefix))?.[1];
   return inUse === undefined || inUse(config);
 }
 
-/** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
+/** True if the trainer makes the policy, which is possible for the ranker only. Other runs are collected, without steps. */
 export const trainsPolicy = ({ policy, trainer }: Pick<Config, 'policy' | 'trainer'>): boolean =>
   policy === 'ranker' && trainer === 'built-in';
 
 const HASHED = /^\{"sha256":"[0-9a-f]{64}"\}$/;
 
-/** Fields of requests by their hash, for they may hold a key; what is hashed already, and none, stay as they are. */
+/** Replaces additional request fields by their hash, because they may contain a key. A hash or an empty value is unchanged. */
 export function hashedFields(json: string): string {
   if (json === '{}' || HASHED.test(json)) return json;
   return JSON.stringify({ sha256: createHash('sha256').update(json).digest('hex') });
@@ -246,11 +246,11 @@ export function hashedFields(json: string): string {
 function recorded(name: WorkerSetting, config: Config): string | number {
   if (name === 'llmPrompts') return `sha256:${promptsHash(config.llmPrompts)}`;
   if (name === 'llmExtra') return hashedFields(config.llmExtra);
-  // its folder is another one on each machine
+  // its folder differs between machines
   return name.endsWith('Module') ? basename(String(config[name])) : config[name];
 }
 
-/** Settings of the workers as a run records them. */
+/** Settings of the workers in the form that a run records. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
   const used = worker.filter((name) => isInUse(name, config));
   const settings = Object.fromEntries(used.map((name) => [name, recorded(name, config)]));

@@ -12,6 +12,7 @@ import { storeLog, storyRun, tellStory } from '../testing/api-story.ts';
 import { testApi } from '../testing/api.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
+import { rewarded } from '../testing/rollout-events.ts';
 import { startTestStore } from '../testing/store.ts';
 
 const { values: flags } = parseArgs({
@@ -21,7 +22,8 @@ const source = join('infra', 'e2e', 'clients', 'openapi');
 const home = resolve('.turnstream', 'openapi');
 const venv = join(home, 'venv', 'bin');
 const bin = (name: string): string => join(home, 'node_modules', '.bin', name);
-const names = [storyRun, `${storyRun}-g1-0.0`, 'eval-1', 'Austria'];
+const trajectory = `${storyRun}-g1-0.0`;
+const names = [storyRun, trajectory, 'eval-1', 'Austria'];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const failed: string[] = [];
 
@@ -88,11 +90,14 @@ const store = connectStore({ url: engine.url, database: 'turnstream' });
 await migrate(store);
 const log = new MemoryLog();
 await tellStory(log, store);
-const admissions = new MemoryLog();
+// what only this check needs: lists of these would be empty
+const more = new MemoryLog();
 const random = seeded(1);
 for (const sequence of [300, 301, 302])
-  await admissions.writer().append([outgoing('GroupsAdmitted', randomEvent('GroupsAdmitted', random, { run_id: storyRun, sequence }))]);
-await storeLog(admissions, store, 'admissions');
+  await more.writer().append([outgoing('GroupsAdmitted', randomEvent('GroupsAdmitted', random, { run_id: storyRun, sequence }))]);
+for (const name of ['human', 'judge', 'unit-tests'])
+  await more.writer().append([outgoing('RewardAttached', rewarded({ trajectory }, 0.5, { run_id: storyRun, name }))]);
+await storeLog(more, store, 'more');
 const server = await testApi({ store, log });
 try {
   const { url } = await server.listen();

@@ -1,4 +1,4 @@
-// Stopped processes and wrong clocks: no attempt of a live worker is given up, and the log decides who owns a run.
+// Stopped processes and wrong clocks: no attempt of a live worker is given up, and the log decides which trainer owns a run.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { createCodec } from '../../schemas/codec.ts';
@@ -73,20 +73,33 @@ describe('time', { timeout: 240_000 }, () => {
     expect(await command(world.env, 'ledger', 'verify', '--run', run)).toMatchObject({ code: 0 });
   }
 
-  const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  /** Waits until the worker of a run has sent a heartbeat `ms` from now: a stopped role misses everything until then. */
+  async function untilHeartbeat(run: string, ms: number): Promise<void> {
+    const atMs = Date.now() + ms;
+    const isThere = async (): Promise<boolean> =>
+      (await eventsOf('rollouts', run)).some(({ type, event }) => type === 'WorkerHeartbeat' && event.occurred_at / 1_000 >= atMs);
+    await expect.poll(isThere, { ...patience, interval: 500 }).toBe(true);
+  }
+
+  /** Waits until a process whose clock jumps has written an event with the wrong time. */
+  async function untilJump(topic: EventTopic, run: string): Promise<void> {
+    const isThere = async (): Promise<boolean> =>
+      (await eventsOf(topic, run)).some(({ event }) => Math.abs(event.occurred_at / 1_000 - Date.now()) > HOUR_MS / 2);
+    await expect.poll(isThere, { ...patience, interval: 500 }).toBe(true);
+  }
 
   async function newestStep(role: RoleProcess): Promise<number> {
     return role.statuses().reduce((newest, { figures }) => Math.max(newest, figures['step'] ?? 0), 0);
   }
 
-  it('a trainer that was stopped for longer than the silence gives up nothing', async () => {
+  it('a trainer that was stopped for longer than the silence limit gives up no attempt', async () => {
     const run = 'stopped';
     await world.start({}, ...workerOf(run));
     const trainer = await world.start({}, ...trainerOf(run));
     await trainer.until(atStep(1));
     for (let time = 0; time < 2; time += 1) {
       trainer.signal('SIGSTOP');
-      await pass(2 * SILENCE_MS);
+      await untilHeartbeat(run, 2 * SILENCE_MS);
       trainer.signal('SIGCONT');
       await trainer.until(atStep((await newestStep(trainer)) + 2));
     }
@@ -94,7 +107,7 @@ describe('time', { timeout: 240_000 }, () => {
     await isSound(run);
   });
 
-  it('a worker that was killed is given up all the same', async () => {
+  it('the attempts of a killed worker are given up', async () => {
     const run = 'killed';
     const worker = await world.start({}, ...workerOf(run));
     const trainer = await world.start({}, ...trainerOf(run));
@@ -118,13 +131,13 @@ describe('time', { timeout: 240_000 }, () => {
     await isSound(run);
   });
 
-  it.each([-HOUR_MS, HOUR_MS])('a clock that jumps by %i ms stalls nothing and is in no duration', async (shiftMs) => {
+  it.each([-HOUR_MS, HOUR_MS])('a clock that jumps by %i ms stalls nothing and changes no duration', async (shiftMs) => {
     const run = shiftMs < 0 ? 'jump-back' : 'jump-ahead';
     const jump = shifted(shiftMs, { SHIFT_CLOCK_AFTER_MS: '8000' });
     await world.start(jump, ...workerOf(run));
     const trainer = await world.start(jump, ...trainerOf(run));
     await trainer.until(atStep(1));
-    await pass(9_000);
+    await Promise.all([untilJump('rollouts', run), untilJump('training', run)]);
     await trainer.until(atStep((await newestStep(trainer)) + 3));
     expect(await expiriesOf(run)).toEqual([]);
     const steps = (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'StepCompleted' ? [event] : []));
@@ -148,7 +161,7 @@ describe('time', { timeout: 240_000 }, () => {
       await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
       const successor = await world.start({}, ...trainerOf(run));
       await successor.until(atStep(3));
-      await pass(TRANSACTION_MS);
+      await untilHeartbeat(run, TRANSACTION_MS);
       frozen.signal('SIGCONT');
       expect(await frozen.exited, frozen.output()).toEqual({ code: 3, signal: null });
       expect(frozen.output()).toContain('PRODUCER_FENCED');
@@ -159,13 +172,13 @@ describe('time', { timeout: 240_000 }, () => {
     },
   );
 
-  it('a trainer that was frozen in a transaction for longer than it may be open goes on when nobody took over', async () => {
+  it('a trainer that was frozen in a transaction until it timed out continues if no other trainer took over', async () => {
     const run = 'aged';
     const point = 'trainer.commit.produce.after';
     await world.start({}, ...workerOf(run));
     const frozen = await world.start({ TURNSTREAM_CRASH_AT: `trainer.step.trained:2,${point}:freeze` }, ...trainerOf(run));
     await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
-    await pass(TRANSACTION_MS + 11_000);
+    await untilHeartbeat(run, TRANSACTION_MS + 11_000);
     frozen.signal('SIGCONT');
     await frozen.until(atStep(4));
     expect(await expiriesOf(run)).toEqual([]);

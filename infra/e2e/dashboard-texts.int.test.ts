@@ -1,4 +1,4 @@
-// What a page must never do with texts that models, tools, and web pages wrote; and the fate of samples against the ledger.
+// Untrusted texts of models, tools, and web pages must stay plain text; and the fates of samples must agree with the ledger.
 import { describe, expect, it } from 'vitest';
 import { seedRetries } from '../testing/dashboard-ledger.ts';
 import { longRun } from '../testing/dashboard-world.ts';
@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
   const journey = startJourneys();
   const { open } = journey;
 
-  it('shows hostile texts as texts on every page: no script, no report of the policy, no other host', async () => {
+  it('shows hostile texts as plain text on every page: no script, no CSP violation, no request to another host', async () => {
     await seedHostileRun(journey.world.store);
     await journey.page.addInitScript(
       "addEventListener('securitypolicyviolation', (event) => console.error('policy', event.violatedDirective))",
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     await journey.world.log.writer().append(events);
     await expect.poll(() => journey.page.locator('.tail-row').count()).toBeGreaterThan(10);
     expect(await journey.page.evaluate("'__hostile' in globalThis")).toBe(false);
-    // every one of them came through, as a text
+    // every text was displayed
     await open(paths.at(-1) ?? '');
     const shown = await journey.page.locator('.scroller').innerText();
     expect(shown).toContain('<script>');
@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     expect(hostileTexts).toHaveLength(200);
   }, 240_000);
 
-  it('says the same fate as the ledger for 200 samples, also of attempts that were given up and asked for again', async () => {
+  it('shows the same fate as the ledger for 200 samples, including attempts that were given up and repeated', async () => {
     await seedRetries(journey.world.store);
     const rows = await journey.world.store.query<{ id: string; attempt: number; step: number; fate: string; reason: string }>(
       `select * from (
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
   const key = 'reader-key-0123456789';
   const journey = startJourneys({ keys: [`${key}:read`], refusals: [401] });
 
-  it('has no barriers where it asks for a key', async () => {
+  it('has an accessible sign-in page', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await journey.page.emulateMedia({ colorScheme });
       await journey.page.goto(`${journey.world.url}/`);
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
     }
   });
 
-  it('asks for a key once, then shows the runs, and takes no wrong one', async () => {
+  it('asks for a key once, then shows the runs, and rejects a wrong key', async () => {
     await journey.page.goto(`${journey.world.url}/`);
     await journey.page.locator('input[type=password]').fill('wrong-key-0123456789');
     await journey.page.keyboard.press('Enter');
@@ -120,7 +120,7 @@ describe.skipIf(!hasChromium)('a dashboard with a token', () => {
   const token = 'token-of-the-dashboard-1';
   const journey = startJourneys({ dashboardToken: token, refusals: [401] });
 
-  it('signs in by a link that works once, and leaves nothing of it in the address', async () => {
+  it('signs in with a single-use link, and removes the ticket from the address', async () => {
     const link = linkWithTicket(`${journey.world.url}/runs/${longRun}/steps`, token).replace('steps/?', 'steps?');
     await journey.page.goto(link);
     await journey.page.locator('tbody tr').first().waitFor();

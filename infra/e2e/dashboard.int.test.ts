@@ -1,4 +1,4 @@
-// The dashboard in a real Chromium, over the real API and a store of its own.
+// The dashboard in a real Chromium, with the real API and its own store.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
   const trajectory = `/runs/${longRun}/t/${longTrajectory}`;
   const selected = () => journey.page.locator('.turn-row[aria-selected=true] .number').first().innerText();
 
-  it('leads from the runs to a run by keys alone', async () => {
+  it('opens a run from the list of runs with shortcuts alone', async () => {
     await open('/');
     await expect.poll(() => journey.page.locator('tbody tr').count()).toBe(2);
     await journey.page.keyboard.press('j');
@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator('h1', { hasText: 'Runs' }).waitFor();
   });
 
-  it('says what its curves are, zooms, and opens the same zoom again', async () => {
+  it('names its curves, zooms, and restores the same zoom from the address', async () => {
     await open(`/runs/${longRun}`);
     await journey.page.getByText('1 point = 10 steps').waitFor();
     const box = await journey.page.locator('.u-over').first().boundingBox();
@@ -54,7 +54,20 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.page.evaluate<boolean>(same)).toBe(true);
   });
 
-  it('lays curves over versions, time, and other runs, and chooses series, all in the address', async () => {
+  it('hides a chart by its digit, keeps it hidden in the address, and shows it again', async () => {
+    const titles = () => journey.page.locator('.chart figcaption b').allInnerTexts();
+    await open(`/runs/${longRun}`);
+    await expect.poll(titles).toHaveLength(9);
+    await journey.page.keyboard.press('2');
+    await expect.poll(titles).not.toContain('F1');
+    await journey.page.waitForURL(/hide=f1_mean/);
+    await journey.page.reload();
+    await expect.poll(titles).toHaveLength(8);
+    await journey.page.getByRole('button', { name: 'show F1' }).click();
+    await expect.poll(titles).toContain('F1');
+  });
+
+  it('draws curves over versions or time, with other runs and selected series, all in the address', async () => {
     await open(`/runs/${longRun}/curves?series=reward&with=${storyRun}`);
     await journey.page.locator('.chart', { hasText: storyRun }).first().waitFor();
     expect(await journey.page.locator('.chart').count()).toBe(2);
@@ -65,7 +78,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.waitForURL(/x=time/);
     await answered;
     await open(`/runs/${longRun}/curves?series=(`);
-    await journey.page.getByText('This is no regular expression.').waitFor();
+    await journey.page.getByText('This is not a valid regular expression.').waitFor();
   });
 
   it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory])(
@@ -81,19 +94,17 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     },
   );
 
-  it('loads the scripts of a page with its document, each once', async () => {
-    const scripts: string[] = [];
-    journey.page.on('request', (request) => {
-      if (request.url().endsWith('.js')) scripts.push(new URL(request.url()).pathname);
-    });
-    const answer = await fetch(`${journey.world.url}${trajectory}`);
-    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, path]) => path ?? '');
-    await open(trajectory);
-    expect(named.length).toBeGreaterThan(0);
-    for (const path of named) expect(scripts.filter((one) => one === path)).toEqual([path]);
+  it.each(['/', `/runs/${longRun}?x=time`, trajectory])('preloads the scripts and first responses of %s, each once', async (path) => {
+    const asked: string[] = [];
+    journey.page.on('request', (request) => asked.push(request.url().slice(journey.world.url.length)));
+    const answer = await fetch(`${journey.world.url}${path}`);
+    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, of]) => of ?? '');
+    await open(path);
+    for (const kind of ['/v1/', '/assets/']) expect(named.some((of) => of.startsWith(kind))).toBe(true);
+    expect(asked.filter((one) => named.includes(one)).sort()).toEqual([...named].sort());
   });
 
-  it('loses no spike', async () => {
+  it('shows every spike', async () => {
     const answer = await fetch(`${journey.world.url}/v1/runs/${longRun}/curves?points=300&series=reward_mean`);
     const { high, steps, first_steps } = (await answer.json()) as {
       high: { reward_mean: number[] };
@@ -120,7 +131,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator('.turn-row').first().waitFor();
   });
 
-  it('opens one turn of 30,000 by its link, and goes to the last by one key', async () => {
+  it('opens one of 30,000 turns by its link, and the last one with a single key', async () => {
     await open(`${trajectory}?turn=${NEEDLE.turn}`);
     await expect.poll(selected).toBe(String(NEEDLE.turn));
     await journey.page.locator('.pane pre', { hasText: NEEDLE.word }).waitFor();
@@ -144,7 +155,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator('.reader.waterfall .turn-row').first().waitFor();
   });
 
-  it('finds a word in what is not drawn', async () => {
+  it('finds a word in rows that are not rendered', async () => {
     await open(trajectory);
     await journey.page.keyboard.press('/');
     await journey.page.keyboard.type(NEEDLE.word);
@@ -154,7 +165,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await expect.poll(selected).toBe(String(NEEDLE.turn));
   });
 
-  it('goes from a step to a trajectory and back to the step by its fate', async () => {
+  it('links from a step to a trajectory, and from its fate back to the step', async () => {
     await open(`/runs/${longRun}/steps/50`);
     await journey.page.getByText('Discarded meanwhile').waitFor();
     await journey.page.locator('tbody td a').first().click();
@@ -164,7 +175,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator('h1', { hasText: 'Step 51' }).waitFor();
   });
 
-  it('goes to the next of a filtered list and back by keys, as far as it reaches, and keeps the filter', async () => {
+  it('opens the next and previous trajectory of a filtered list with shortcuts, up to its ends, and keeps the filter', async () => {
     const filter = 'min_reward=0.9&order=asc';
     const list = await fetch(`${journey.world.url}/v1/runs/${longRun}/trajectories?limit=4&fields=trajectory_id,attempt&${filter}`);
     const ids = ((await list.json()) as { items: { trajectory_id: string }[] }).items.map((row) => row.trajectory_id);
@@ -181,7 +192,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(new URL(journey.page.url()).searchParams.get('of')).toBe(filter);
   });
 
-  it('colors the tokens of a turn, and says what of them was not recorded', async () => {
+  it('colors the tokens of a turn, and says what was not recorded', async () => {
     await seedTokenTurn(journey.world.store);
     await open(`/runs/${longRun}/t/${tokenTurn.trajectory}?view=tokens`);
     await expect.poll(() => journey.page.locator('pre.tokens').innerText()).toBe(tokenTurn.text);
@@ -195,7 +206,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('shows how the figures of a step and of those about it are distributed', async () => {
+  it('shows distributions over a step and over the steps around it', async () => {
     await open(`/runs/${longRun}/steps/50`);
     await journey.page.locator('.histogram', { hasText: 'advantage' }).waitFor();
     await journey.page.locator('.histogram', { hasText: '8 trained' }).first().waitFor();
@@ -204,7 +215,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(journey.page.url()).toContain('around=10');
   });
 
-  it('says whether one evaluation is better than another, and how sure that is', async () => {
+  it('says whether one evaluation is better than another, and with what confidence', async () => {
     await seedEvaluationPair(journey.world.store);
     const [better, worse] = evaluationPair;
     await open(`/evaluations/${worse}?with=${better}`);
@@ -221,17 +232,17 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.page.locator('td img').count()).toBe(0);
   });
 
-  it('says that no trajectory fits', async () => {
+  it('says that no trajectory matches', async () => {
     await open(`/runs/${longRun}/trajectories?min_reward=9`);
     await journey.page.getByText('No trajectory fits these filters.').waitFor();
   });
 
-  it('stays within its bytes', () => {
+  it('stays within its size budget', () => {
     const folder = join(dashboardFolder, 'assets');
     const names = readdirSync(folder);
     const sizeOf = (files: Iterable<string>): number =>
       [...files].reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name)), { level: 9 }).length, 0);
-    /** A file and all that it imports at once. */
+    /** A file with all of its static imports. */
     const withImports = (name: string, known = new Set<string>()): Set<string> => {
       if (known.has(name)) return known;
       known.add(name);

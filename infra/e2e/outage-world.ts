@@ -139,6 +139,18 @@ function askedRole(child: ChildProcess, port: number): AskedRole {
   };
 }
 
+/** A condition for `until`: the figure has stayed the same for `ms`. */
+export function steady(ms: number, figure: () => Promise<number | undefined>): () => Promise<boolean> {
+  let last: number | undefined;
+  let sinceMs = Infinity;
+  return async () => {
+    const now = await figure();
+    if (now !== last || sinceMs === Infinity) sinceMs = Date.now();
+    last = now;
+    return Date.now() - sinceMs >= ms;
+  };
+}
+
 /** Polls until the condition holds; rejects after `ms` with its description. */
 export async function until(what: string, ms: number, look: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ms;

@@ -1,5 +1,5 @@
-// Who may ask what, and how much: no page of another origin, the scope of the route against the caller's key, and a limit
-// of requests for each key, or for each address where there is no key. Wrong keys count against the address.
+// Access control: no page of another origin, a key with the scope of the route, and a rate limit per key, or per address without keys.
+// Requests with wrong keys count against the address.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { foreignRequest } from '../lifecycle/doors.ts';
@@ -9,25 +9,25 @@ import { sessionIn } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Scope that a key needs for this route; 'public' needs none. Routes that say nothing need read. */
+    /** Scope that this route requires; 'public' requires none. The default is read. */
     scope?: Scope | 'public';
-    /** A page without data: a link on any other page may open it. */
+    /** A page without data, which a link on any other page may open. */
     document?: boolean;
   }
 }
 
 export interface AccessOptions {
   readonly host: string;
-  /** Other host names that people reach it by. */
+  /** Other host names of the server. */
   readonly names: readonly string[];
-  /** Origins whose pages may ask. */
+  /** Origins whose pages may use the API. */
   readonly origins: readonly string[];
   readonly ring: KeyRing;
-  /** Requests a second of one caller; 0 = no limit. */
+  /** Requests per second of one caller; 0 = no limit. */
   readonly perSecond: number;
 }
 
-/** Monitoring must not starve because its neighbour asks too much. */
+/** Exempt from the limit, so that monitoring does not depend on how much others request. */
 const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** Adds the checks as one hook that runs before a body is read. */
@@ -43,7 +43,7 @@ export function guardAccess(app: FastifyInstance, options: AccessOptions): void 
   });
 }
 
-/** Somebody who follows a link from another site to a document sees a page without data; its requests are its own. */
+/** A link from another site may open a document, which contains no data; the requests of the document itself are of the same origin. */
 function headersToCheck({ headers, method, routeOptions }: FastifyRequest): FastifyRequest['headers'] {
   const opened = method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   if (!opened || routeOptions.config.document !== true) return headers;
@@ -66,7 +66,7 @@ interface AccessDecision {
 
 const NOBODY: AccessDecision = {};
 
-/** A browser adds the cookie by itself: it counts for pages of this port alone, not for those of other origins that may ask with a key. */
+/** Browsers send the cookie automatically, so it is accepted only from pages of the same origin, not from other origins that use keys. */
 const sessionOf = ({ headers }: FastifyRequest, options: AccessOptions): string | undefined =>
   foreignRequest(headers, { ...options, origins: [] }) === undefined ? sessionIn(headers.cookie) : undefined;
 

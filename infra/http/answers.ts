@@ -1,5 +1,5 @@
-// How a body leaves: JSON answers of reads carry an ETag and are 304 for who has them already; equal requests share one
-// answer for a moment (answer-cache.ts); texts are compressed for who takes it. Streams pass as they are.
+// Hooks for response bodies: JSON responses to reads get an ETag and become 304 if the client has them; equal requests share a response for
+// a short time (answer-cache.ts); texts are compressed if the client accepts it. Streams are passed through.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAnswerCache, type CachedAnswer } from './answer-cache.ts';
@@ -8,7 +8,7 @@ import { codingOf, encode, MIN_COMPRESSED_BYTES, type Coding } from './codings.t
 
 const CACHE_BYTES = 64_000_000;
 
-/** Adds the hooks. Call it after those that decide who may ask: an answer is shared by all who may have it. */
+/** Adds the hooks. Call it after the access checks, because a response is shared by all callers that may have it. */
 export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: number }): void {
   const cache = createAnswerCache({ freshMs: options.freshMs, maxBytes: CACHE_BYTES, now: () => performance.now() });
   const leading = new WeakMap<FastifyRequest, (answer?: CachedAnswer) => void>();
@@ -50,10 +50,10 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
 
 const noone = (): void => undefined;
 
-/** A stream never ends, and a session is its caller's own. */
+/** Not cached: a stream never ends, and a session belongs to one caller. */
 const NEVER_SHARED: ReadonlySet<string | undefined> = new Set(['/v1/live', '/v1/session']);
 
-/** GET and HEAD of the resources, which have the same headers. */
+/** GET and HEAD of cacheable resources, which have the same headers. */
 const isRead = (request: FastifyRequest): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && request.url.startsWith('/v1/') && !NEVER_SHARED.has(request.routeOptions.url);
 
@@ -63,7 +63,7 @@ async function send(request: FastifyRequest, reply: FastifyReply, answer: Cached
   return reply.send(await compressed(request, reply, { ...answer, type: answer.contentType }));
 }
 
-/** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. */
+/** Sets the headers of a response that can be revalidated. Returns true if the client already has it, so that no body is sent. */
 function describe(request: FastifyRequest, reply: FastifyReply, { etag }: CachedAnswer): boolean {
   reply.headers({ etag, 'cache-control': 'private, no-cache' });
   addVary(reply, 'accept-encoding');
@@ -74,7 +74,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, { etag }: Cached
   return true;
 }
 
-/** An If-None-Match header names the tag, compared weakly. */
+/** True if an If-None-Match header contains the tag, with weak comparison. */
 export function holds(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
@@ -101,5 +101,5 @@ async function compressed(request: FastifyRequest, reply: FastifyReply, { body, 
   return packed;
 }
 
-/** Parquet and Arrow compress themselves. */
+/** Parquet and Arrow are already compressed. */
 const isPacked = (type: string): boolean => type.startsWith('application/vnd.apache.');

@@ -1,4 +1,4 @@
-// The answers of an operation in the OpenAPI document: its own, and the errors that can take their place.
+// The responses of an operation in the OpenAPI document: its own, and the possible errors.
 import { errorCodes } from '../../streams/core/errors.ts';
 import { isObject, mapValues, type Components, type SchemaObject } from './openapi-schemas.ts';
 
@@ -59,7 +59,7 @@ export const problemComponents = {
 
 const ref = (name: string): SchemaObject => ({ $ref: `#/components/responses/${name}` });
 
-/** Every response. An operation with an error format of its own has that in addition to the problem. */
+/** All responses. An operation with its own error format has that in addition to the problem document. */
 export function answersOf(path: string, operation: SchemaObject, components: Components): SchemaObject {
   const own = mapValues(operation['responses'], (status, answer) => {
     const content = components.ofAnswer((answer as SchemaObject)['content']);

@@ -1,8 +1,8 @@
-// What an error looks like to a client: application/problem+json with a code of the one table of codes.
-// Nothing of an unknown error leaves the process; the log has it under the request id.
+// The response for an error: application/problem+json with a code of the error table. No detail of an unknown error leaves the process; the
+// log has it under the request id.
 import { errorCodes, isPlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 
-/** RFC 9457, with our code, the request id and, for bad input, what is wrong where. */
+/** RFC 9457, with our code, the request id, and, for invalid input, the invalid fields. */
 interface ProblemDetails {
   readonly type: string;
   readonly title: string;
@@ -18,7 +18,7 @@ interface ProblemDetails {
 export interface ProblemResponse {
   readonly problem: ProblemDetails;
   readonly headers: Readonly<Record<string, string>>;
-  /** True when the error is ours and belongs into the log. */
+  /** True if the error is a failure of the server and must be logged. */
   readonly unexpected: boolean;
 }
 
@@ -30,7 +30,7 @@ interface ProblemDescription {
   readonly unexpected?: true;
 }
 
-/** Total: anything that was thrown has an answer. `parameters` are the query parameters that the route takes. */
+/** Total: every thrown value has a response. `parameters` are the query parameters of the route. */
 export function answerOf(error: unknown, requestId: string, parameters?: readonly string[]): ProblemResponse {
   const described = describe(error, parameters);
   const { httpStatus: status, help } = errorCodes[described.code];
@@ -51,7 +51,7 @@ export function answerOf(error: unknown, requestId: string, parameters?: readonl
   };
 }
 
-/** What a refusal says beside its code. */
+/** Additional members of a problem document. */
 function membersOf(error: unknown): Pick<ProblemDetails, 'restore' | 'errors'> {
   const errors = isPlatformError(error, 'REQUEST_INVALID') ? error.context['errors'] : undefined;
   if (errors !== undefined) return { errors: errors as NonNullable<ProblemDetails['errors']> };
@@ -75,7 +75,7 @@ function describe(error: unknown, parameters: readonly string[] | undefined): Pr
 function describePlatform(code: ErrorCode, message: string): ProblemDescription {
   const { httpStatus, retriable, help } = errorCodes[code];
   if (httpStatus < 500 || code === 'NOT_READY') return { code, detail: message };
-  // The message of an outage or of a failure of ours can hold addresses or statements: the help text is enough.
+  // the message of an outage or an internal failure may contain addresses or statements: the help text is enough
   return retriable ? { code, detail: help } : { code: 'INTERNAL', detail: errorCodes.INTERNAL.help, unexpected: true };
 }
 
@@ -87,7 +87,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   429: 'RATE_LIMITED',
 };
 
-/** Errors that fastify made itself: a validation, a body that is no JSON, a URL that cannot be decoded. */
+/** Errors raised by fastify itself: failed validation, a body that is not JSON, a URL that cannot be decoded. */
 function describeFramework(error: unknown, parameters: readonly string[] | undefined): ProblemDescription | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('validation' in error && Array.isArray(error.validation)) {
@@ -98,7 +98,7 @@ function describeFramework(error: unknown, parameters: readonly string[] | undef
   return { code: byStatus[status] ?? 'REQUEST_INVALID', detail: `reading the request: ${error.message}` };
 }
 
-/** What ajv says about one rule that was broken. */
+/** Describes one broken rule that ajv reports. */
 interface Violation {
   readonly instancePath: string;
   readonly keyword: string;

@@ -1,6 +1,6 @@
-// The HTTP shell that every route lives in: who may ask, how errors look, what is measured, how it stops.
-// Guarantees: a bad request is never a 500; no message or stack of an unknown error leaves the process; close() lets
-// running requests end, at most for `closeTimeoutMs`, and then cuts what is left.
+// The HTTP server that all routes run in: access control, error responses, metrics, and shutdown. Guarantees: an invalid request is never a
+// 500; no message or stack of an unknown error leaves the process; close() lets running requests end for up to `closeTimeoutMs`, and then
+// closes their connections.
 import { randomUUID } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -21,37 +21,40 @@ import { takeTickets } from './tickets.ts';
 
 export interface HttpServerOptions extends HealthSources {
   readonly host: string;
-  /** Other host names that people reach it by, such as that of a reverse proxy. */
+  /** Other host names of the server, such as that of a reverse proxy. */
   readonly names?: readonly string[];
-  /** 0 chooses a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** `<key>:<scope>[+<scope>…]`; none: everything is allowed, on loopback only. */
   readonly keys: readonly string[];
-  /** Signs browsers in by one-time links, and is a key: with every scope where there are no others, else to read and for SQL. */
+  /**
+   * Token for single-use sign-in links. It is a key with every scope if there are no other keys, and with the scopes read and sql
+   * otherwise.
+   */
   readonly dashboardToken?: string;
   readonly version: string;
-  /** Origins whose pages may use the API from a browser; none when left out. */
+  /** Origins whose pages may use the API from a browser; none by default. */
   readonly corsOrigins?: readonly string[];
-  /** How long an answer to a read may be used again for equal requests, ms; 0 or left out: never. */
+  /** How long a response to a read may be reused for equal requests, ms; 0 or absent: never. */
   readonly freshMs?: number;
-  /** Requests a second of one key, or of one address without keys; 0 or left out: no limit. */
+  /** Requests per second of one key, or of one address without keys; 0 or absent: no limit. */
   readonly requestsPerSecond?: number;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** How long close() waits for running requests; 5 s when left out. */
+  /** How long close() waits for running requests; 5 s by default. */
   readonly closeTimeoutMs?: number;
 }
 
 export interface HttpServer {
   /** Register route plugins here before listen(). */
   readonly app: FastifyInstance;
-  /** Throws PORT_IN_USE when another program has the port. */
+  /** Throws PORT_IN_USE if another program uses the port. */
   listen(): Promise<{ readonly url: string; readonly port: number }>;
   close(): Promise<void>;
 }
 
 const BODY_BYTES = 1_048_576;
-/** Room for every filter of a list at its longest. */
+/** Large enough for all filters of a list at their maximum length. */
 const HEADER_BYTES = 65_536;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -65,7 +68,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // A misspelt parameter is named instead of being dropped without a word.
+    // unknown parameters are reported, not dropped silently
     ajv: { customOptions: { removeAdditional: false, coerceTypes: 'array', allErrors: true } },
     frameworkErrors: (error, request, reply) => {
       sendProblem({ error, request, reply, logger: options.logger });
@@ -128,7 +131,7 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
   });
 }
 
-/** Before a body is read: a method that needs a body is not told about the body of a route that is not there. */
+/** Runs before a body is read, so that a request to an unknown route gets 404 and not an error about its body. */
 function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): never {
   const path = request.url.split('?')[0] ?? '';
   const allowed = methods.of(path);
@@ -139,7 +142,7 @@ function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: Meth
   throw new PlatformError('METHOD_NOT_ALLOWED', `answering ${request.method} ${path}: this path takes ${allowed.join(', ')}`);
 }
 
-/** Headers of every answer, also of those that no hook sees. */
+/** Headers of every response, including those that no hook runs for. */
 const commonHeaders = (request: FastifyRequest): Readonly<Record<string, string>> => ({
   'x-request-id': request.id,
   'x-content-type-options': 'nosniff',
@@ -168,11 +171,11 @@ function sendProblem(parts: {
     .send(JSON.stringify(problem));
 }
 
-/** A page of an allowed origin can read why it was refused. */
+/** Lets a page of an allowed origin read why its request was refused. */
 const corsKept = (reply: FastifyReply): Readonly<Record<string, string>> =>
   reply.hasHeader('access-control-allow-origin') ? { 'cross-origin-resource-policy': 'cross-origin' } : {};
 
-/** Bytes that are no HTTP: there is no request to answer, only a socket. */
+/** Handles bytes that are not HTTP: there is no request to respond to, only a socket. */
 function answerUnreadable(error: Error & { readonly code?: string }, socket: NodeJS.WritableStream & { destroy(): unknown }): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -1,14 +1,11 @@
-// A generation that its server interrupted, as it does when it gets new weights, and that goes on where it was. What came before
-// stays: its text, its tokens, and the versions behind them.
+// Continues a generation that the server interrupted, as it does to load new weights. The part before the interruption is kept: its text,
+// its tokens, and their versions.
 import type { Generation, GenerationRequest } from '../../streams/core/models.ts';
 
-/**
- * Nothing that could be gone on with when nothing was generated, or when the reasoning of a model or its calls were told apart from its
- * text.
- */
+/** Nothing can be continued if nothing was generated, or if the reasoning or the calls of the model were separated from its text. */
 const canGoOn = ({ text, reasoning, calls }: Generation): boolean => text !== '' && reasoning === '' && calls === undefined;
 
-/** The rest of a request of which `before` was generated; undefined when no token is left. */
+/** The remaining request after `before` was generated; undefined if no tokens are left. */
 function restOf(request: GenerationRequest, before: Generation): GenerationRequest | undefined {
   const maxTokens = request.maxTokens - before.completionTokens;
   if (maxTokens <= 0) return undefined;
@@ -23,11 +20,13 @@ const spansOf = (before: GenerationSpans, after: GenerationSpans): GenerationSpa
   return [...before.slice(0, -1), { ...last, tokens: last.tokens + next.tokens }, ...after.slice(1)];
 };
 
-/** Lists that one of the parts does not have are of no use. */
+/** Joins two lists; empty if one of the parts lacks its list. */
 const lists = (before: readonly number[], after: Generation, own: readonly number[]): readonly number[] =>
   before.length === 0 || (own.length === 0 && after.completionTokens > 0) ? [] : [...before, ...own];
 
-/** The second prompt is the first and what was written to it, token by token; else nobody knows which tokens the rest was written to. */
+/**
+ * The second prompt must be the first one followed by its completion, token by token; otherwise the context of the second part is unknown.
+ */
 function goesOnExactly(before: Generation, after: Generation): boolean {
   const [first = [], second = []] = [before.source?.promptIds, after.source?.promptIds];
   const { tokenIds } = before;
@@ -53,7 +52,7 @@ function joinedSource(before: Generation, after: Generation): Generation['source
   };
 }
 
-/** Both parts as one generation: it began with the prompt of the first, and ended as the second. */
+/** Joins both parts: the prompt of the first, and the end of the second. */
 const joined = (before: Generation, after: Generation): Generation => ({
   ...after,
   text: before.text + after.text,
@@ -65,14 +64,14 @@ const joined = (before: Generation, after: Generation): Generation => ({
   ...sourceOf(before, after),
 });
 
-/** It was interrupted at its last token. */
+/** True if it was interrupted at its last token. */
 const cutOff = (before: Generation): Generation => ({ ...before, finishReason: 'length', stopText: '' });
 
-/** One generation over any number of requests. */
+/** One generation made with any number of requests. */
 export class Continuation {
   readonly #whole: GenerationRequest;
   #before: Generation | undefined;
-  /** What is to be asked next. */
+  /** The next request. */
   request: GenerationRequest;
 
   constructor(whole: GenerationRequest) {
@@ -80,12 +79,12 @@ export class Continuation {
     this.request = whole;
   }
 
-  /** The whole of it. */
+  /** The whole generation. */
   ended(generation: Generation): Generation {
     return this.#before === undefined ? generation : joined(this.#before, generation);
   }
 
-  /** Takes the text before an interruption. Returns the whole answer when no tokens are left, and whether to continue. */
+  /** Adds the text before an interruption. Returns the whole generation if no tokens are left, and whether to continue. */
   interrupted(partial: Generation | undefined): Generation | 'go on' | 'no use' {
     if (partial === undefined || !canGoOn(partial)) return 'no use';
     this.#before = this.ended(partial);
@@ -95,7 +94,7 @@ export class Continuation {
     return 'go on';
   }
 
-  /** Starts over when a server cannot continue a message; false if no continuation had begun. */
+  /** Restarts if a server cannot continue a message; false if no continuation had started. */
   anew(): boolean {
     const hadBegun = this.#before !== undefined;
     this.#before = undefined;

@@ -81,14 +81,17 @@ async function opened(
   return { cold, warm };
 }
 
-export async function overviewSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+export async function overviewSpeed(
+  measured: Measured,
+  { run, what }: { readonly run: string; readonly what: string },
+): Promise<readonly SpeedFigure[]> {
   const { cold, warm } = await opened(measured, async (page) => {
-    await page.goto(`${measured.url}/runs/${longRun}`, { waitUntil: 'commit' });
+    await page.goto(`${measured.url}/runs/${run}`, { waitUntil: 'commit' });
     await page.locator('.chart .u-over').nth(5).waitFor();
   });
   return [
-    { what: 'overview of 4,000 steps, cold: charts drawn', unit: 'ms', most: 1_000, values: cold },
-    { what: 'overview, warm', unit: 'ms', most: 300, values: warm },
+    { what: `${what}, cold: charts drawn`, unit: 'ms', most: 1_000, values: cold },
+    { what: `${what}, warm`, unit: 'ms', most: 300, values: warm },
   ];
 }
 

@@ -1,5 +1,5 @@
-// A run over the in-memory log: real codec, real fold, real commits; a scripted worker answers the tasks and a learner without tensors makes
-// versions.
+// A run over the in-memory log: real codec, fold, and commits, with a scripted worker that answers tasks and a learner that makes versions
+// without tensors.
 import { createHash } from 'node:crypto';
 import type { TrainerDeps } from '../../consumers/trainer/deps.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
@@ -7,13 +7,14 @@ import { createCodec, type DecodedEvent } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { PolicyPublished, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { Learner } from '../../streams/core/learning.ts';
-import type { EventReader, Following } from '../../streams/core/ports.ts';
+import type { EventReader } from '../../streams/core/ports.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 import { codecReader } from './codec-reader.ts';
+import { followTasks } from './follow-events.ts';
 import { silentLogger } from './logger.ts';
 import { MemoryLog } from './memory-log.ts';
 import { finished, started, turn } from './rollout-events.ts';
@@ -64,13 +65,6 @@ export interface Rig {
   written: number;
   deps(overrides?: Partial<TrainerDeps>): TrainerDeps;
   all(topic: 'training' | 'tasks' | 'rollouts' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
-}
-
-const closing: Following[] = [];
-
-/** Ends the scripted workers. */
-export async function closeWorkers(): Promise<void> {
-  for (const following of closing.splice(0)) await following.close();
 }
 
 export function newRig(): Rig {
@@ -128,21 +122,7 @@ export async function scriptedWorker(
   skip: (request: TrajectoryRequested) => 'answer' | 'claim' | 'start' = () => 'answer',
   rewardOf: (request: TrajectoryRequested) => number = ({ sample }) => sample % 2,
 ): Promise<void> {
-  const following = await rig.log.reader().follow({
-    topics: ['tasks'],
-    from: [],
-    otherwise: 'first',
-    onError: () => undefined,
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        const read = await rig.events.read(record);
-        if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
-        await answer(rig, read.value.event, { how: skip(read.value.event), reward: rewardOf(read.value.event) });
-        rig.log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
-      }
-    },
-  });
-  closing.push(following);
+  await followTasks(rig.log, (request) => answer(rig, request, { how: skip(request), reward: rewardOf(request) }));
 }
 
 async function answer(
@@ -154,7 +134,7 @@ async function answer(
   const place = (sequence: number) => ({ trajectory: request.trajectory_id, attempt: request.attempt, sequence });
   const key = request.group_id;
   const records = [
-    // the worker that goes silent says nothing about other attempts either
+    // a separate worker, because a silent one must not report other attempts either
     { type: 'TrajectoryStarted' as const, key, event: { ...started(place(0)), worker_id: how === 'start' ? 'w-silent' : 'w-0' } },
     { type: 'TurnRecorded' as const, key, event: turn(place(1), request.admitted_version) },
     { type: 'TrajectoryFinished' as const, key, event: finished(place(2), reward) },

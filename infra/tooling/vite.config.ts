@@ -18,5 +18,18 @@ export default defineConfig({
     // which files a page needs, for the server to name them with the document
     manifest: 'manifest.json',
     reportCompressedSize: false,
+    // small files that pages share are one: a browser opens six connections
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'kit',
+              test: /\/preact\/|\/app\/(?:kit|shell|data|charts\/colors|pages\/(?:pages-of|regex-switch|texts))/,
+            },
+          ],
+        },
+      },
+    },
   },
 });

@@ -1,6 +1,6 @@
-// An undici agent that connects only to public addresses. Guarantee: no byte is sent to an unchecked address, whatever a name resolved to
-// before or resolves to later, because the agent connects to exactly the address that was looked up and checked here; a numeric host, which
-// is never looked up, is checked before the socket is created. Redirects open new connections and pass the same checks.
+// An undici agent that connects only to public addresses. Guarantee: no byte is sent to an unchecked address, even if a name resolves to
+// another address later, because the agent connects to exactly the address that was looked up and checked here. A numeric host, which is
+// never looked up, is checked before the socket is created. Redirects open new connections and pass the same checks.
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
 import { Agent, buildConnector } from 'undici';

@@ -1,6 +1,7 @@
-// Weights that a policy names by URI, checked against the hashes that it was published with. `file:` and `http(s):` are read as a stream;
-// any other scheme is a name that is passed on. A folder has a manifest: the hash of each of its files, and as its own hash that of the
-// lines `<sha256>  <name>` of these. What comes over HTTP is kept in a folder by its hash, so that what was checked is what gets loaded.
+// Reads weights from the URIs of policies, and checks them against their published hashes. `file:` and `http(s):` are read as a stream; any
+// other scheme is passed on unread. A folder has a manifest with the hash of each file, and its own hash is that of the lines `<sha256> 
+// <name>` of the manifest. Downloads are kept in a folder named after their hash, so that the files that were checked are the ones that are
+// loaded.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -18,31 +19,31 @@ export interface WeightsReaderOptions {
   /** `host:port` of private services that may be read from, as written in the URI. */
   readonly allowed: readonly string[];
   readonly maxBytes: number;
-  /** How long a server may be silent. */
+  /** Maximum time without data from a server, ms. */
   readonly timeoutMs: number;
-  /** Where to keep what comes over HTTP. */
+  /** Folder for downloads. */
   readonly folder: string;
   readonly resolve?: GuardOptions['resolve'];
 }
 
 interface CheckedWeights {
-  /** Path for a program on this machine, or the URI where it was passed on. */
+  /** Path for programs on this machine, or the URI if it was passed on. */
   readonly path: string;
   /** False for a URI that was passed on. */
   readonly isChecked: boolean;
 }
 
 export interface WeightsReader {
-  /** One file as a whole, unchecked. */
+  /** Reads one file in full, without a check. */
   read(uri: string): Promise<Buffer>;
-  /** Throws WEIGHTS_MISMATCH when a hash differs, WEIGHTS_UNAVAILABLE when it cannot be read now. */
+  /** Throws WEIGHTS_MISMATCH if a hash differs, and WEIGHTS_UNAVAILABLE if the weights cannot be read now. */
   check(weights: NamedFiles, signal: AbortSignal): Promise<CheckedWeights>;
-  /** The hashes of what a `file:` URI has now: a file, or a folder with the files in it. */
+  /** Computes the current hashes of a `file:` URI: of a file, or of a folder and its files. */
   describe(uri: string): Promise<NamedFiles>;
   close(): Promise<void>;
 }
 
-/** Weights kept of earlier versions: an engine may still be loading them. */
+/** Number of earlier versions whose weights are kept, because an engine may still be loading them. */
 const KEPT = 2;
 
 export function createWeightsReader(options: WeightsReaderOptions): WeightsReader {
@@ -70,7 +71,7 @@ export function createWeightsReader(options: WeightsReaderOptions): WeightsReade
 }
 
 interface NamedFile {
-  /** Empty for weights that are one file. */
+  /** Empty if the weights are a single file. */
   readonly name: string;
   readonly uri: string;
   readonly sha256: string;
@@ -78,7 +79,7 @@ interface NamedFile {
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** A relative path whose parts are names. */
+/** A relative path without special parts such as `..`. */
 const isInside = (name: string): boolean =>
   !name.includes('\\') && !name.includes(':') && name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 
@@ -92,14 +93,14 @@ function filesOf({ uri, sha256, manifest }: NamedFiles): readonly NamedFile[] {
   return manifest.map((file) => ({ ...file, uri: within(uri, file.name) }));
 }
 
-/** A query belongs to every file of the folder. */
+/** The URI of a file in a folder; the query of the folder's URI applies to each file. */
 function within(uri: string, name: string): string {
   const url = new URL(uri);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/${name.split('/').map(encodeURIComponent).join('/')}`;
   return url.href;
 }
 
-/** Reads every file; `to` says where to write one. */
+/** Reads every file; `to` returns the path to write one to, if any. */
 async function checkFiles(weights: NamedFiles, limits: SourceLimits, to?: (file: NamedFile) => string): Promise<void> {
   let left = limits.maxBytes;
   for (const file of filesOf(weights)) {
@@ -127,7 +128,7 @@ async function describe(uri: string, limits: SourceLimits): Promise<NamedFiles> 
   return { uri, sha256: hashOfManifest(manifest), manifest };
 }
 
-/** Undefined for what is not a folder. */
+/** Undefined if it is not a folder. */
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
   try {
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
@@ -158,7 +159,7 @@ async function written(bytes: AsyncIterable<Buffer>, path: string): Promise<void
   await pipeline(Readable.from(bytes, { objectMode: false }), createWriteStream(path));
 }
 
-/** Downloads beside and moves into place, so that a folder never holds half of the weights. What is there already is read again. */
+/** Downloads to a temporary folder that is then renamed, so that a folder is never incomplete. Existing files are read again. */
 async function keep(weights: NamedFiles, folder: string, limits: SourceLimits): Promise<string> {
   filesOf(weights);
   const home = join(folder, weights.sha256);

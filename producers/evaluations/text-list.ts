@@ -1,4 +1,4 @@
-// Parses a list of texts that is stored as one text, as in tables.
+// Parses a list of texts that is stored as a single text, as in cells of a CSV file.
 
 const TEXT = String.raw`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`;
 /** Python's `['a', "b's"]` and numpy's `['a' 'b']`. */

@@ -42,7 +42,7 @@ const SMALLEST_GROUP = 2;
 const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: BatchRules): boolean =>
   algorithm !== 'reinforce' && isUniform(rewardsOf(finished));
 
-/** Part of it was sampled from weights that the run went back behind. */
+/** True if part of it was sampled from a version that a rewind abandoned. */
 const isOfAbandoned = (attempt: Attempt, { isAbandoned }: BatchRules): boolean =>
   isAbandoned !== undefined && spansOf(attempt).some(({ version }) => isAbandoned(version));
 

@@ -22,7 +22,7 @@ const answer = (question: string, fields: Partial<AnswerScored> = {}): AnswerSco
 });
 
 describe('figures', () => {
-  it('are means over answers, and over questions of the best answer', () => {
+  it('are means over all answers, and means of the best answer per question', () => {
     const found = figuresOf([
       answer('a', { f1: 1, em: 1, cem: 1, turns: 31 }),
       answer('a', { f1: 0.5, turns: 1, status: 'max_turns' }),
@@ -40,20 +40,20 @@ describe('figures', () => {
     });
   });
 
-  it('keep prompts apart from what was generated, and leave out entries that do not say', () => {
+  it('separate prompt tokens from generated tokens, and leave out entries without them', () => {
     const old = { prompt_tokens: -1, generated_tokens: -1 };
     const { promptTokens, generatedTokens } = figuresOf([answer('a', { prompt_tokens: 900, generated_tokens: 30 }), answer('b', old)]);
     expect([promptTokens.mean, promptTokens.max, generatedTokens.mean]).toEqual([900, 900, 30]);
     expect(figuresOf([answer('b', old)]).generatedTokens).toEqual({ mean: 0, p50: 0, p95: 0, max: 0 });
   });
 
-  it('are told by level, in order, when the benchmark has levels', () => {
+  it('are broken down by level, in order, if the benchmark has levels', () => {
     const levels = byLevel(['10', '2', '', '2'].map((level, at) => answer(`q${at}`, { level })));
     expect([...levels].map(([level, own]) => [level, own.length])).toEqual([['', 1], ['2', 2], ['10', 1]]); // prettier-ignore
     expect(byLevel([answer('a')])).toEqual(new Map());
   });
 
-  it('have the interval that theory has for a mean over questions, whatever the answers a question', () => {
+  it('have the theoretical interval of a mean over questions, for any number of answers per question', () => {
     const questions = Array.from({ length: 100 }, (_, index) => index % 2);
     const once = questions.map((f1, index) => answer(`q${index}`, { f1 }));
     const { low, high } = figuresOf(once).avgInterval.f1;
@@ -75,7 +75,7 @@ describe('figures', () => {
     expect(quantile([], 0.5)).toBe(0);
   });
 
-  it('lie within what they are made of', () => {
+  it('lie within the range of the values', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 1 }), (values) => {
         const { mean, p50, p95, max } = spreadOf(values);
@@ -95,7 +95,7 @@ describe('a comparison', () => {
   const many = (f1: (index: number) => number): AnswerScored[] =>
     Array.from({ length: 60 }, (_, index) => answer(`q${index}`, { f1: f1(index), turns: index }));
 
-  it('sees a small difference that every question has, whatever else they differ in', () => {
+  it('detects a small difference that all questions have in common', () => {
     const a = many((index) => index / 100);
     const b = many((index) => index / 100 + 0.05);
     const found = compareEvaluations(a, b, options);
@@ -107,7 +107,7 @@ describe('a comparison', () => {
     expect(found.figures.find(({ name }) => name === 'turns')).toMatchObject({ difference: 0, low: 0, high: 0, greater: 0.5 });
   });
 
-  it('is refused when no question is in both', () => {
+  it('is refused if the evaluations have no question in common', () => {
     const [a, b] = [[answer('q1', {})], [answer('q2', {}), answer('q3', {})]];
     for (const [one, other] of [
       [a, b],
@@ -119,7 +119,7 @@ describe('a comparison', () => {
     expect(() => compareEvaluations(a, b, options)).toThrow('A answered 1, B answered 2');
   });
 
-  it('pairs by what is asked, whatever the file was called', () => {
+  it('pairs questions by content, independent of file names', () => {
     const a = [answer('frames-1', { content_id: 'x', f1: 1 }), answer('frames-2', { content_id: 'y' })];
     const b = [answer('renamed-1', { content_id: 'x' }), answer('renamed-9', { content_id: 'z' })];
     expect(compareEvaluations(a, b, options)).toMatchObject({
@@ -129,7 +129,7 @@ describe('a comparison', () => {
     expect(compareEvaluations(a, older, options)).toMatchObject({ pairedBy: 'question_id', questions: 1, leftOutA: ['frames-2'] });
   });
 
-  it('compares tokens only where both tell prompts from what was generated, and the judge only where both were judged', () => {
+  it('compares tokens only if both separate prompt and generated tokens, and the judge only if both were judged', () => {
     const names = (b: AnswerScored) => compareEvaluations([answer('q')], [b], options).figures.map(({ name }) => name);
     expect(names(answer('q'))).toEqual(expect.arrayContaining(['prompt_tokens', 'generated_tokens']));
     expect(names(answer('q', { generated_tokens: -1 }))).not.toContain('generated_tokens');
@@ -139,7 +139,7 @@ describe('a comparison', () => {
     expect(all).toEqual(expect.arrayContaining(['avg_judge', 'pass_judge']));
   });
 
-  it('is not sure of a difference that chance explains', () => {
+  it('has an interval around zero for a difference by chance', () => {
     const a = many((index) => index % 2);
     const b = many((index) => (index % 4 === 0 ? 1 - (index % 2) : index % 8 === 1 ? 0 : index % 2));
     const f1 = compareEvaluations(a, b, options).figures.find(({ name }) => name === 'avg_f1');
@@ -152,7 +152,7 @@ describe('a comparison', () => {
     expect(flat !== undefined && flat.low < 0 && flat.high > 0).toBe(true);
   });
 
-  it('has about the interval that theory has for the mean', () => {
+  it('has approximately the theoretical interval of the mean', () => {
     const differences = Array.from({ length: 400 }, (_, index) => (index % 5) - 2);
     const a = differences.map((_, index) => answer(`q${index}`, { tokens: 0 }));
     const b = differences.map((difference, index) => answer(`q${index}`, { tokens: difference }));

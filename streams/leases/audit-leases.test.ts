@@ -34,31 +34,31 @@ describe('the entries of leases', () => {
     ['a claim that keeps its batch', [...run, claimed(2, 'run-a/step/1.0')]],
     ['a rewind', [...trained, claimed(2), rewound()]],
     ['late weights', [started, named(0, 'x')]],
-    ['entries behind a start that the log no longer has', [claimed(1), leased(), committed({ lineage: '' })]],
+    ['entries after a start that the log no longer has', [claimed(1), leased(), committed({ lineage: '' })]],
   ])('are right: %s', (_, entries) => {
     expect(auditLast(entries)).toBe('');
   });
 
   it.each([
     ['an epoch that is left out', [started, claimed(2)], 'follows epoch 0'],
-    ['a claim with leases out', [...run, claimed(2)], 'while leases of the one before are out'],
+    ['a claim with open leases', [...run, claimed(2)], 'while leases of the previous epoch are open'],
     ['a lease of another epoch', [started, claimed(1), leased({ epoch: 3 })], 'is leased under epoch 3'],
     ['a lease of another step', [started, claimed(1), leased({ step: 2 })], 'the next step is 1'],
     ['a group that is leased twice', [...run, leased({ batch_id: 'run-a/step/2.0', step: 2, version_before: 1 })], 'a second time'],
-    ['a release of nothing', [...run, released('run-a/step/7.0')], 'was not out'],
-    ['a commit of another batch', [...run, committed({ batch_id: 'run-a/step/1.1' })], 'not the first batch that is out'],
+    ['a release of nothing', [...run, released('run-a/step/7.0')], 'but was not leased'],
+    ['a commit of another batch', [...run, committed({ batch_id: 'run-a/step/1.1' })], 'not the first leased batch'],
     ['a commit for another step', [...run, committed({ step: 2 })], 'leased for 1'],
     ['a commit of other rows', [...run, committed({ batch_sha256: 'x' })], 'other rows'],
     ['a commit of other trajectories', [...run, committed({ trajectories: [] })], 'other trajectories'],
-    ['a commit on another one', [...run, committed({ lineage: 'x' })], 'does not follow the commit before it'],
-    ['a rewind to nothing', [...trained, claimed(2), rewound({ to_version: 9, abandoned: [], trajectories: 0 })], 'does not come from'],
+    ['a commit on another version', [...run, committed({ lineage: 'x' })], 'does not follow the previous commit'],
+    ['a rewind to nothing', [...trained, claimed(2), rewound({ to_version: 9, abandoned: [], trajectories: 0 })], 'is not based on'],
     ['a rewind with another number', [...trained, claimed(2), rewound({ version: 5 })], 'the newest is 1'],
     ['a rewind without a claim', [...trained, rewound()], 'not right after a claim'],
     ['a rewind to other weights', [...trained, claimed(2), rewound({ weights_sha256: 'x' })], 'has other weights'],
     ['a rewind over other steps', [...trained, claimed(2), rewound({ abandoned: [] })], 'other steps'],
     ['a rewind of a run without a start', [claimed(1), rewound({ epoch: 1, abandoned: [], trajectories: 0 })], 'the newest is 0'],
-    ['weights of nothing', [started, named(4, 'x')], 'which nothing made'],
-    ['other weights', [...trained, named(1, 'x')], 'is given other weights'],
+    ['weights of nothing', [started, named(4, 'x')], 'but no entry made that version'],
+    ['other weights', [...trained, named(1, 'x')], 'is published with other weights'],
   ])('are wrong: %s', (_, entries, problem) => {
     expect(auditLast(entries)).toContain(problem);
   });

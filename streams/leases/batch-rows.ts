@@ -1,4 +1,4 @@
-// The rows of a leased batch. They are built from the log by the references in its ledger entry, so they are always the same.
+// The rows of a leased batch. They are built from the log records that its ledger entry refers to, so they are always the same.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { TokenRow } from '../rows/row.ts';
 
@@ -11,7 +11,7 @@ export interface RowsMeasure {
   readonly rows: number;
   /** Token ids in the rows. */
   readonly tokens: number;
-  /** As NDJSON. */
+  /** Size as NDJSON. */
   readonly bytes: number;
   /** SHA-256 (hex) of the rows. */
   readonly sha256: string;

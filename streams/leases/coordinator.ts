@@ -4,11 +4,11 @@ export interface ClaimRequest {
   readonly framework?: string;
   readonly lineage?: string;
   readonly prepared?: { readonly batch_id: string; readonly weights_sha256: string };
-  /** The trainer cannot come to the newest version: the run is to go on from an older one. */
+  /** Asks to continue the run from an older version, for a trainer that cannot restore the newest. */
   readonly rewind?: { readonly to_version: number; readonly reason?: string };
 }
 
-/** A committed version, and where its weights are. Nothing is empty unless they are unpublished, or in the log, which needs no uri. */
+/** A committed version and its weights. `uri` is empty if they are in the log; all strings are empty if they are unpublished. */
 export interface NamedWeights {
   readonly version: number;
   readonly uri: string;
@@ -22,7 +22,7 @@ export interface ClaimAnswer {
   readonly version: number;
   readonly lineage: string;
   readonly lease_ms: number;
-  /** Absent for a trainer that shows the newest version, and for version 0 when nobody has published it: the trainer brings that. */
+  /** Absent if the trainer has the newest version, and for an unpublished version 0, which the trainer provides itself. */
   readonly restore?: NamedWeights;
 }
 
@@ -71,7 +71,7 @@ export interface CommitAnswer {
   readonly replayed: boolean;
 }
 
-/** Headers of a request for rows, as they came, and the parameter `shard`: `<i>/<n>`. */
+/** Raw headers of a request for rows, and the parameter `shard`: `<i>/<n>`. */
 export interface RowsRequest {
   readonly accept?: string;
   readonly ifNoneMatch?: string;
@@ -95,7 +95,7 @@ export interface PublishRequest extends WeightsOfCommit {
 export interface PublishAnswer {
   readonly version: number;
   readonly sha256: string;
-  /** It had been published before, in the same words. */
+  /** The same weights had already been published at the same URI. */
   readonly replayed: boolean;
 }
 
@@ -104,12 +104,12 @@ export interface ReleaseAnswer {
   readonly released: readonly string[];
 }
 
-/** Refusals are PlatformErrors with a code of 4xx. */
+/** A refused call rejects with a PlatformError whose HTTP status is 4xx. */
 export interface Coordinator {
   claim(run: string, request: ClaimRequest): Promise<ClaimAnswer>;
-  /** Undefined when there is nothing to train on within `wait_ms`. */
+  /** Undefined if no batch becomes available within `wait_ms`. */
   lease(run: string, request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer | undefined>;
-  /** Weights of a committed version, later than its commit or elsewhere. */
+  /** Publishes the weights of a committed version after its commit, or at a new location. */
   publish(run: string, request: PublishRequest): Promise<PublishAnswer>;
   rows(batchId: string, request: RowsRequest): Promise<RowsAnswer>;
   extend(batchId: string, request: { readonly epoch: number }): Promise<{ readonly deadline: string }>;

@@ -32,17 +32,17 @@ const prepared = (batchId: string, weightsSha256 = 'new') => ({ ...nothing, prep
 describe('a claim', () => {
   it.each([
     ['without a checkpoint restores', nothing, { kind: 'claimed', epoch: 6, keeps: '', restore: true }],
-    ['at the newest version goes on', { ...nothing, lineage: 'lineage-2' }, { kind: 'claimed', restore: false }],
+    ['at the newest version continues', { ...nothing, lineage: 'lineage-2' }, { kind: 'claimed', restore: false }],
     ['of an older version restores', { ...nothing, lineage: 'lineage-1' }, { code: 'LINEAGE_MISMATCH', restore: true }],
     ['of an unknown version is refused', { ...nothing, lineage: 'other' }, { code: 'LINEAGE_UNKNOWN' }],
     ['keeps the batch that it has prepared', prepared('run-a/step/3.0'), { kind: 'claimed', keeps: 'run-a/step/3.0', restore: false }],
     ['learns that its step was committed', prepared('run-a/step/2.0', 'weights-2'), { kind: 'claimed', keeps: '', restore: false }],
     ['restores when its batch is gone', prepared('run-a/step/4.0'), { code: 'LINEAGE_MISMATCH', restore: true }],
-    ['goes back', { ...nothing, rewindTo: 1 }, { kind: 'claimed', rewind: { to: { version: 1 }, abandoned: [{ version: 2 }] } }],
-    ['that is there already does not go back', { ...nothing, rewindTo: 2 }, { kind: 'claimed', rewind: undefined }],
-    ['does not go back to another version', { ...nothing, rewindTo: 7 }, { code: 'REWIND_REFUSED' }],
-    ['does not go back with other weights', { ...nothing, lineage: 'lineage-2', rewindTo: 1 }, { code: 'REWIND_REFUSED' }],
-    ['does not go back with a prepared step', { ...prepared('run-a/step/3.0'), rewindTo: 1 }, { code: 'REWIND_REFUSED' }],
+    ['rewinds', { ...nothing, rewindTo: 1 }, { kind: 'claimed', rewind: { to: { version: 1 }, abandoned: [{ version: 2 }] } }],
+    ['to the current version does not rewind', { ...nothing, rewindTo: 2 }, { kind: 'claimed', rewind: undefined }],
+    ['does not rewind to an unknown version', { ...nothing, rewindTo: 7 }, { code: 'REWIND_REFUSED' }],
+    ['does not rewind with another checkpoint', { ...nothing, lineage: 'lineage-2', rewindTo: 1 }, { code: 'REWIND_REFUSED' }],
+    ['does not rewind with a prepared step', { ...prepared('run-a/step/3.0'), rewindTo: 1 }, { code: 'REWIND_REFUSED' }],
   ])('%s', (_, claim, wanted) => {
     expect(decideClaim(bookOf(), claim)).toMatchObject(wanted);
   });
@@ -61,9 +61,9 @@ describe('a claim', () => {
 describe('a lease', () => {
   const call = { epoch: 5, lineage: 'lineage-2', held: undefined };
   it.each([
-    ['waits while the most are out', call, 1, { kind: 'wait' }],
+    ['waits at the limit of leases', call, 1, { kind: 'wait' }],
     ['is the next step', call, 2, { kind: 'next', step: 5, tried: 0 }],
-    ['comes again when its answer was lost', { ...call, held: ['run-a/step/3.0'] }, 2, { kind: 'again', lease: { step: 4 } }],
+    ['is returned again if the response was lost', { ...call, held: ['run-a/step/3.0'] }, 2, { kind: 'again', lease: { step: 4 } }],
     ['is of the newest epoch', { ...call, epoch: 4 }, 2, { code: 'FENCED' }],
     ['is of the newest version', { ...call, lineage: 'lineage-1' }, 2, { code: 'LINEAGE_MISMATCH' }],
   ])('%s', (...[, asked, prefetch, wanted]) => {
@@ -87,7 +87,7 @@ describe('a call about a batch', () => {
     expect(decideRelease(bookOf(), of(batchId))).toMatchObject({ code });
   });
 
-  it('extends it, and releases it with those behind it', () => {
+  it('extends it, and releases it with all later ones', () => {
     expect(decideExtend(bookOf(), of('run-a/step/4.0'))).toMatchObject({ kind: 'extended', lease: { step: 4 } });
     expect(decideExtend(bookOf(), { ...of('run-a/step/4.0'), epoch: 4 })).toMatchObject({ code: 'FENCED' });
     const released = decideRelease(bookOf(), of('run-a/step/3.0'));
@@ -103,7 +103,7 @@ describe('a call about a batch', () => {
     ['of an older epoch', 3, { epoch: 4 }, { code: 'FENCED' }],
     ['repeated', 2, {}, { kind: 'repeat' }],
     ['repeated with another body', 2, { reportSha256: 'other' }, { code: 'BATCH_COMMITTED' }],
-    ['of no batch', 9, {}, { code: 'NOT_FOUND' }],
+    ['of an unknown batch', 9, {}, { code: 'NOT_FOUND' }],
   ])('commits it: %s', (...[, step, rest, wanted]) => {
     const call = { ...of(`run-a/step/${step}.0`), batchSha256: `rows-${step}`, reportSha256: `report-${step}` };
     expect(decideCommit(bookOf(), { ...call, ...rest })).toMatchObject(wanted);
@@ -115,7 +115,7 @@ describe('late weights', () => {
     ['of a version without a hash', { version: 1, sha256: 'any', epoch: undefined }, { kind: 'named' }],
     ['again', { version: 2, sha256: 'weights-2', epoch: 5 }, { kind: 'named' }],
     ['with another hash', { version: 2, sha256: 'other', epoch: undefined }, { code: 'WEIGHTS_CONFLICT' }],
-    ['of no version', { version: 3, sha256: 'any', epoch: undefined }, { code: 'NOT_FOUND' }],
+    ['of an unknown version', { version: 3, sha256: 'any', epoch: undefined }, { code: 'NOT_FOUND' }],
     ['of an older epoch', { version: 2, sha256: 'weights-2', epoch: 4 }, { code: 'FENCED' }],
   ])('%s', (_, call, wanted) => {
     const book = bookOf({ commits: [commitOf(0), commitOf(1, { weightsSha256: '' }), commitOf(2)] });

@@ -1,7 +1,7 @@
-// What a call of an external trainer may do, decided from the folded state alone.
+// Decides what a call of an external trainer may do, from the folded state alone.
 //
-// Epochs fence: every call but a claim names its epoch, and only the newest is served. Leases are committed in the order of their steps, so
-// when a lease ends, all later leases end too. A trainer that is not at the head of the lineage is told which version to restore.
+// Epochs are fencing tokens: every call but a claim carries its epoch, and only the newest is served. Leases are committed in the order of
+// their steps, so when a lease ends, all later leases end too. A trainer that is not at the newest version is told which one to restore.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { commitsAfter, parseBatchId, type CommittedVersion, type LeaseBook } from './lease-book.ts';
@@ -14,7 +14,7 @@ export interface Refused {
   readonly restore?: true;
 }
 
-/** Leases that end, in order. */
+/** Leases to end, in order. */
 export type Released = readonly { readonly lease: BatchLeased; readonly reason: ReleaseReason }[];
 type ReleaseReason = 'expired' | 'returned' | 'fenced' | 'stale';
 
@@ -23,11 +23,11 @@ export interface ClaimEvidence {
   readonly lineage: string | undefined;
   /** The batch that it trained on without a confirmed commit. */
   readonly prepared: { readonly batchId: string; readonly weightsSha256: string } | undefined;
-  /** The version that it goes back to because it cannot come to the newest. */
+  /** The version to rewind to, because the trainer cannot restore the newest. */
   readonly rewindTo?: number | undefined;
 }
 
-/** Where a run goes back to, and the commits that it goes back behind. */
+/** The version that a run is rewound to, and the commits that this abandons. */
 export interface RewindDecision {
   readonly to: CommittedVersion;
   readonly abandoned: readonly CommittedVersion[];
@@ -39,7 +39,7 @@ export interface ClaimGranted {
   readonly releases: Released;
   /** Batch of the open lease that the trainer keeps; empty for none. */
   readonly keeps: string;
-  /** It has no checkpoint and must restore the newest committed version. */
+  /** The trainer has no checkpoint and must restore the newest committed version. */
   readonly restore: boolean;
   readonly rewind: RewindDecision | undefined;
 }
@@ -50,7 +50,7 @@ const behind = (message: string): Refused => ({ kind: 'refused', code: 'LINEAGE_
 /** The newest commit. */
 export function headOf({ commits }: LeaseBook): CommittedVersion {
   const head = commits.at(-1);
-  if (head === undefined) throw new RangeError('a run without its first entry has no lineage');
+  if (head === undefined) throw new RangeError('the ledger of the run has no first entry');
   return head;
 }
 
@@ -73,21 +73,21 @@ export function decideClaim(book: LeaseBook, claim: ClaimEvidence): ClaimGranted
   };
 }
 
-/** A claim that was not answered may be repeated: a run that is there already does not go back again. */
+/** Idempotent, because a claim is repeated if its response was lost: a run that is already rewound to the version is not rewound again. */
 function decideRewind(
   book: LeaseBook,
   { lineage, prepared, rewindTo }: ClaimEvidence & { readonly rewindTo: number },
 ): ClaimGranted | Refused {
-  const doing = `going back to version ${rewindTo}`;
+  const doing = `rewinding to version ${rewindTo}`;
   const head = headOf(book);
   const to = book.commits.find(({ version, isAbandoned }) => version === rewindTo && !isAbandoned);
   if (to === undefined) {
-    return refused('REWIND_REFUSED', `${doing}: version ${head.version} does not come from it, or it is too long ago`);
+    return refused('REWIND_REFUSED', `${doing}: version ${head.version} is not based on it, or it is too old`);
   }
   const isThere = to === head || head.rewoundTo === rewindTo;
   const isOfIt = lineage === undefined || lineage === to.lineage || (isThere && lineage === head.lineage);
   if (!isOfIt || prepared !== undefined) {
-    const what = prepared === undefined ? 'the checkpoint is of another version' : 'a trainer that goes back has no step prepared';
+    const what = prepared === undefined ? 'the checkpoint is of another version' : 'a claim with a prepared step cannot rewind';
     return refused('REWIND_REFUSED', `${doing}: ${what}`);
   }
   return {
@@ -99,7 +99,7 @@ function decideRewind(
 
 export type PublishDecision = { readonly kind: 'named'; readonly commit: CommittedVersion } | Refused;
 
-/** `epoch` is checked where it is given: weights may come from elsewhere than the trainer. */
+/** `epoch` is optional, because programs other than the trainer may publish weights; it is checked if given. */
 export function decidePublish(
   book: LeaseBook,
   call: { readonly epoch: number | undefined; readonly version: number; readonly sha256: string },
@@ -116,7 +116,7 @@ export function decidePublish(
 }
 
 interface PreparedStatus {
-  /** It is the newest commit: only the response was lost. */
+  /** The prepared step is the newest commit: only the response was lost. */
   readonly isCommitted: boolean;
   /** The batch, if it is still the first leased one. */
   readonly keeps: string;
@@ -128,17 +128,17 @@ function preparedOf(book: LeaseBook, prepared: ClaimEvidence['prepared'], doing:
   const head = headOf(book);
   if (batchId === head.batchId && weightsSha256 === head.weightsSha256) return { isCommitted: true, keeps: '' };
   if (book.out[0]?.batch_id === batchId) return { isCommitted: false, keeps: batchId };
-  const why = `batch ${batchId} is not out any more, so what was trained on it is in no version`;
+  const why = `batch ${batchId} is no longer leased, so the step that was trained on it cannot be committed`;
   return behind(`${doing}: ${why}; restore version ${head.version}`);
 }
 
-/** Undefined for the lineage token of the newest commit. */
+/** Undefined if the lineage token is that of the newest commit. */
 function offHead(book: LeaseBook, lineage: string, doing: string): Refused | undefined {
   const head = headOf(book);
   if (lineage === head.lineage) return undefined;
   const older = book.commits.find((commit) => commit.lineage === lineage);
   if (older === undefined) return refused('LINEAGE_UNKNOWN', `${doing}: no commit of this run has the lineage ${lineage.slice(0, 12)}…`);
-  if (older.isAbandoned) return behind(`${doing}: the run went back behind version ${older.version}; restore version ${head.version}`);
+  if (older.isAbandoned) return behind(`${doing}: the run was rewound past version ${older.version}; restore version ${head.version}`);
   return behind(`${doing}: the trainer is at version ${older.version}, the run at version ${head.version}; restore that`);
 }
 

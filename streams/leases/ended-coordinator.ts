@@ -1,5 +1,5 @@
-// The coordinator of a run that has ended, as the ledger alone can play it: a repeated commit gets its first answer, the rows of every batch
-// can be read, and everything else is told that the run has finished.
+// Answers calls of external trainers for a finished run, from the ledger alone: a repeated commit gets its first response, the rows of
+// every batch can be read, and any other call fails because the run has finished.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../core/errors.ts';
 import type { RunSource } from '../core/read-log.ts';
@@ -11,26 +11,26 @@ import { foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
 import { reportHash } from './report-hash.ts';
 
 interface EndedRunSource extends RunSource {
-  /** Where the run begins in `training`; all of it is read unless given. */
+  /** Where the run begins in `training`; by default, the whole topic is read. */
   readonly from?: ReadonlyMap<number, number>;
 }
 
 interface EndedRun {
   readonly book: LeaseBook;
   readonly isOver: boolean;
-  /** The batch that was asked for. */
+  /** The lease of the requested batch. */
   readonly lease: BatchLeased | undefined;
 }
 
-/** What a claim or a lease is told once the run has ended. */
+/** The error of a claim or a lease after the end of the run. */
 export const runEnded = (doing: string, book: LeaseBook): PlatformError =>
   new PlatformError('RUN_FINISHED', `${doing}: the run has finished at version ${headOf(book).version}`);
 
 interface EndedCoordinatorOptions {
   readonly source: EndedRunSource;
-  /** The rows of a batch as its ledger entry names them. */
+  /** The response with the rows of a leased batch. */
   readonly rowsOf: (lease: BatchLeased, ...call: Parameters<Coordinator['rows']>) => ReturnType<Coordinator['rows']>;
-  /** What every call throws while the run goes on. */
+  /** Thrown by every call while the run has not finished. */
   readonly otherwise: unknown;
 }
 
@@ -62,7 +62,7 @@ export function createEndedCoordinator({ source, rowsOf, otherwise }: EndedCoord
   };
 }
 
-/** The first answer to a commit; throws for another one. Nobody trains any more, so no epoch is fenced. */
+/** The first response to a commit; throws if the commit differs. Epochs are not checked, because no trainer is active. */
 function repeatedCommit(
   book: LeaseBook,
   ...[batchId, request]: Parameters<Coordinator['commit']>

@@ -21,7 +21,7 @@ it('remembers the newest commits, and rejects the lineage of older ones as unkno
   expect(claim('hash 0')).toMatchObject({ code: 'LINEAGE_UNKNOWN' });
 });
 
-it('takes a commit for the same whatever its epoch and the order of its fields, but not with other contents', () => {
+it('recognizes a repeated commit under any epoch and order of fields, but not with other contents', () => {
   const skipped = [{ row: 3, reason: 'long' }];
   const request: CommitRequest = { epoch: 1, batch_sha256: 'rows', policy: null, metrics: { loss: 1, mine: 2 }, skipped };
   const same: CommitRequest = { skipped, metrics: { mine: 2, loss: 1 }, policy: null, batch_sha256: 'rows', epoch: 7 };

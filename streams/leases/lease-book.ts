@@ -1,5 +1,5 @@
-// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. It is folded from ledger
-// entries only, so that a replacement coordinator continues with the same claim and leases.
+// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. Folded from ledger entries
+// only, so that a replacement coordinator continues with the same claim and leases.
 import type { BatchLeased, RunRewound, StepCompleted, TrainerClaimed, WeightsNamed } from '../../schemas/generated/events.ts';
 import type { LedgerEntry, LedgerType } from '../ledger/chain.ts';
 
@@ -11,15 +11,15 @@ export interface CommittedVersion {
   readonly batchId: string;
   /** Lineage token: SHA-256 (hex) of the body of its ledger entry. */
   readonly lineage: string;
-  /** Empty until somebody names them. */
+  /** Empty until the weights are published. */
   readonly weightsSha256: string;
   /** Hash of the report that was sent with the commit. */
   readonly reportSha256: string;
-  /** How many its step trained on. */
+  /** Number that its step trained on. */
   readonly trajectories: number;
-  /** The version that a rewind went back to, with whose weights this one begins; -1 for a step. */
+  /** For a version made by a rewind, the older version that has the same weights; -1 for a step. */
   readonly rewoundTo: number;
-  /** A rewind went back behind it: it is not of the chain of versions any more. */
+  /** A rewind to an older version has removed it from the chain of versions. */
   readonly isAbandoned: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface LeaseBook {
   readonly commits: CommittedVersion[];
 }
 
-/** A trainer that returns with a lineage token older than this many commits is rejected as unknown. */
+/** A lineage token older than this many commits is rejected as unknown. */
 const REMEMBERED = 1_000;
 
 export const newLeaseBook = (): LeaseBook => ({ epoch: 0, trainerId: '', out: [], tries: new Map(), commits: [] });
@@ -44,7 +44,7 @@ const leaseTypes = ['TrainerClaimed', 'BatchLeased', 'BatchReleased'] as const s
 export type LeaseEntry = Extract<LedgerEntry, { readonly type: (typeof leaseTypes)[number] }>;
 const ofLeases: ReadonlySet<LedgerType> = new Set(leaseTypes);
 
-/** True for an entry that is about leases and nothing else. */
+/** True for an entry that is only about leases. */
 export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry => ofLeases.has(entry.type);
 
 /** Folds any entry of the ledger; `lineage` is the hash of its body. */
@@ -100,10 +100,10 @@ function foldRewind(book: LeaseBook, { version, to_version: to, weights_sha256: 
   addCommit(book, { ...BARE, version, lineage, weightsSha256: sha256, rewoundTo: to });
 }
 
-/** What made a version that no step made. */
+/** Fields of a version that no step made. */
 const BARE = { batchId: '', reportSha256: '', trajectories: 0, rewoundTo: -1, isAbandoned: false } as const;
 
-/** Commits of the chain of versions behind `version`, oldest first. */
+/** Commits of the chain of versions that are newer than `version`, oldest first. */
 export const commitsAfter = ({ commits }: LeaseBook, version: number): readonly CommittedVersion[] =>
   commits.filter((commit) => commit.version > version && !commit.isAbandoned);
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { CommitRequest } from './coordinator.ts';
 
-/** SHA-256 (hex) of everything but the epoch: a trainer that claims the run again repeats its commit in the same words. */
-export function reportHash({ epoch: _, ...said }: CommitRequest): string {
+/** SHA-256 (hex) of a commit without its epoch, so that a trainer that claims the run again can repeat its commit under the new epoch. */
+export function reportHash({ epoch: _, ...report }: CommitRequest): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(said)))
+    .update(JSON.stringify(sorted(report)))
     .digest('hex');
 }
 

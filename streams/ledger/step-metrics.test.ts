@@ -9,12 +9,12 @@ const notSaid = { staleness_token_mean: -1, staleness_token_p95: -1, staleness_t
 const old = { ...event.metrics, ...notSaid, staleness_mean: 2.5, staleness_p95: 5, staleness_max: 7 };
 
 describe('the metrics of a step', () => {
-  it('are what they say', () => {
+  it('of a current entry are returned unchanged', () => {
     expect(metricsOf({ ...event, trajectories })).toBe(event.metrics);
     expect(saidLike(event.metrics, old)).toBe(old);
   });
 
-  it('of an older entry are the figures of its tokens by their own names, and the mean of its trajectories', () => {
+  it('of an older entry have its token figures under their new names, and the mean over its trajectories', () => {
     expect(metricsOf({ metrics: old, trajectories })).toEqual({
       ...old,
       ...{ staleness_mean: 3, staleness_token_mean: 2.5, staleness_token_p95: 5, staleness_token_max: 7 },
@@ -22,7 +22,7 @@ describe('the metrics of a step', () => {
     expect(metricsOf({ metrics: old, trajectories: [] }).staleness_mean).toBe(0);
   });
 
-  it('can be said as an older entry says them', () => {
+  it('can be converted to the form of an older entry', () => {
     const now = { ...old, staleness_mean: 3, staleness_token_mean: 2.5, staleness_token_p95: 5, staleness_token_max: 7 };
     expect(saidLike(old, now)).toEqual(old);
   });

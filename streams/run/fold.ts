@@ -37,11 +37,11 @@ export const NO_LEARNER = 'none';
 /** The same for a run with an external trainer. */
 export const EXTERNAL = 'external';
 
-/** Of leases, or a record of a decision that other entries make. */
+/** Entries about leases, and records of decisions that other entries make. */
 const isFolded = (entry: LedgerEntry): entry is LeaseEntry | Extract<LedgerEntry, { readonly type: 'RewardsCounted' }> =>
   isOfLeases(entry) || entry.type === 'RewardsCounted';
 
-/** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
+/** Folds one ledger entry of this run. `body` is its Avro body, `offset` its position in the training topic. */
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
   state.chain = { ...advance(state.chain, at.body), sequence: entry.event.sequence + 1 };
   state.ledgerPosition = at.offset + 1;
@@ -72,7 +72,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'RunContinued':
       state.finished = undefined;
       state.plannedSteps = entry.event.steps;
-      // the cause of the end was fixed before the run was continued
+      // the cause of the end was resolved before the run was continued
       state.recent.length = 0;
       state.idleSteps = 0;
       break;
@@ -114,13 +114,13 @@ function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): v
   }
 }
 
-/** Of an external trainer, beside its steps. */
+/** Entries of an external trainer other than steps. */
 function foldVersion(state: RunState, entry: Extract<LedgerEntry, { readonly type: 'RunRewound' | 'WeightsNamed' }>): void {
   if (entry.type === 'RunRewound') foldRewind(state, entry.event);
   else foldWeights(state, entry.event);
 }
 
-/** Its trajectories were trained on and are discarded. The groups keep their place in the admission: their versions are used up. */
+/** The trajectories of abandoned steps count as discarded. Their groups still count for admission, because their versions are used up. */
 function foldRewind(state: RunState, rewound: RunRewound): void {
   state.version = rewound.version;
   state.weightsSha256 = rewound.weights_sha256;
@@ -143,7 +143,7 @@ function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number)
   }
 }
 
-/** The discards of a group follow each other; those of single attempts may come before the one that says why it closed. */
+/** The discards of a group are consecutive; those of single attempts may precede the one that has the reason why the group closed. */
 function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscarded, ledgerOffset: number): void {
   const fate = fateOf(reason);
   if (closeGroup(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
@@ -153,14 +153,14 @@ function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscar
   }
 }
 
-/** A rewind says nothing of whether the run is worth going on with. */
+/** A rewind does not tell whether the run is worth continuing. */
 function noteFate({ recent }: RunState, fate: GroupFate): void {
   if (fate === 'rewound') return;
   recent.push(fate);
   if (recent.length > 2 * RECENT_GROUPS) recent.splice(0, RECENT_GROUPS);
 }
 
-/** Closes a group; false when it was closed before. */
+/** Closes a group; false if it was closed before. */
 function closeGroup(
   state: RunState,
   { id: groupId, fate }: { readonly id: string; readonly fate: GroupFate },
@@ -189,12 +189,12 @@ function exhaust(state: RunState, trajectoryId: string, ledgerOffset: number): v
   noteDecided(state, group);
 }
 
-/** Keeps the index of decided groups, so that open groups need not be searched. */
+/** Maintains the index of decided groups, so that open groups need not be searched. */
 function noteDecided(state: RunState, group: Group): void {
   if (isResolved(group)) state.decided.add(group.id);
 }
 
-/** Folds one request of this run; evaluations and other purposes do not concern the trainer. */
+/** Folds one request of this run. Requests for evaluations and other purposes are ignored. */
 export function foldTask(state: RunState, request: TrajectoryRequested, place: TaskPlace): void {
   raise(state.taskPositions, place);
   if (request.purpose !== 'train') return;
@@ -216,12 +216,12 @@ function open(state: RunState, request: TrajectoryRequested): Group {
   return group;
 }
 
-/** Moves a position to after `place`. */
+/** Advances a position to after `place`. */
 export function raise(positions: Map<number, number>, place: TaskPlace): void {
   if ((positions.get(place.partition) ?? 0) <= place.offset) positions.set(place.partition, place.offset + 1);
 }
 
-/** A batch of `rollouts` was folded. */
+/** Notes that a batch of `rollouts` was folded. */
 export function noteRead(
   state: RunState,
   { partition, records, nextOffset }: Pick<LogBatch, 'partition' | 'records' | 'nextOffset'>,
@@ -254,7 +254,7 @@ export function foldRollout(state: RunState, { type, event }: RolloutEvent, plac
   noteDecided(state, group);
 }
 
-/** A reward may come before the end of its attempt, and changes nothing once its group is closed. */
+/** A reward may arrive before the end of its attempt. It changes nothing once its group is closed. */
 function foldAttached(state: RunState, event: RewardView, place: TaskPlace): void {
   if (!Number.isFinite(event.value)) return;
   const found = find(state, { ...event, purpose: 'train' }, place);

@@ -1,9 +1,8 @@
-// The whole state of one run as the trainer knows it: a fold of the ledger, the tasks and the rollouts. Nothing in it
-// comes from anywhere else, so that a restart at the resume point of the last step rebuilds it.
-//
-// Order of a restart: the ledger from the first entry of the run to its end, then the tasks from `resume.tasks` to their
-// end, then the requests that `tasks` no longer holds, then the rollouts from `resume.rollouts` for ever. The trainer is the only writer of the first two, so a rollout
-// record whose group is not open by then belongs to a group that is closed: it is late, and changes nothing.
+// The state of one run in the trainer: a fold of the ledger, the tasks, and the rollouts, and of nothing else, so that a restart at the
+// resume point of the last step rebuilds it. A restart reads, in this order: the ledger from the run's first entry to its end, the tasks
+// from `resume.tasks` to their end, requests that `tasks` no longer holds, and then the rollouts from `resume.rollouts` on. The trainer is
+// the only writer of ledger and tasks, so a rollout record whose group is not open at that point belongs to a closed group: it is late, and
+// changes nothing.
 import type { RunFinished, RunStarted } from '../../schemas/generated/events.ts';
 import type { Group, TaskPlace } from '../group/group.ts';
 import { emptyChain, type ChainHead } from '../ledger/chain.ts';
@@ -11,20 +10,20 @@ import { newLeaseBook, type LeaseBook } from '../leases/lease-book.ts';
 import type { GroupFate } from './waste.ts';
 
 interface ClosedGroup {
-  /** Offset of the ledger entry that closed it, or a lower bound of it. */
+  /** Offset of the ledger entry that closed it, or a lower bound. */
   readonly ledgerOffset: number;
   readonly tasks: TaskPlace[];
 }
 
-/** A group that the ledger admitted and has not closed: enough to ask for it again. */
+/** A group that was admitted and is not closed, with everything needed to request it again. */
 export interface AdmittedGroup {
   /** Order of admission within the run. */
   readonly order: number;
   readonly questionId: string;
   readonly samples: number;
-  /** Policy version when it was admitted. */
+  /** Policy version at its admission. */
   readonly version: number;
-  /** The newest attempt that was asked for, by trajectory; 0 for those that are not named. */
+  /** Number of the newest requested attempt, by trajectory; 0 if absent. */
   readonly attempts: Map<string, number>;
 }
 
@@ -34,25 +33,25 @@ interface Counters {
   discardedGroups: number;
   admittedTrajectories: number;
   trainedTrajectories: number;
-  /** Without a step, of a run whose policy the trainer does not make. */
+  /** Groups of collected batches, in a run whose policy the trainer does not make. */
   collectedGroups: number;
   collectedTrajectories: number;
   batches: number;
-  /** Trajectories of groups that were trained, collected or discarded. */
+  /** Trajectories of groups that were trained, collected, or discarded. */
   closedTrajectories: number;
 }
 
-/** The versions between the two, exclusive, are not part of the chain of versions. */
+/** A rewind. The versions between the two, exclusive, are not part of the chain of versions. */
 export interface Rewind {
   readonly to: number;
-  /** The version that it made. */
+  /** The version that the rewind made. */
   readonly version: number;
 }
 
 export const isAbandoned = (rewinds: readonly Rewind[], version: number): boolean =>
   rewinds.some((rewind) => version > rewind.to && version < rewind.version);
 
-/** The last folded record of a partition. If another record is at its offset later, the log was cut and rewritten. */
+/** The last folded record of a partition. If another record has its offset later, the log was truncated and rewritten. */
 export interface RecordMark {
   readonly offset: number;
   readonly leaderEpoch: number;
@@ -61,43 +60,43 @@ export interface RecordMark {
 export interface RunState {
   readonly runId: string;
   started: RunStarted | undefined;
-  /** The end of the run; undefined while it is trained, and again once it is continued. */
+  /** The end of the run; undefined before it, and after the run is continued. */
   finished: RunFinished | undefined;
-  /** Steps after which the run ends by itself, as the ledger says; 0 = no end. */
+  /** Number of steps in the ledger after which the run ends by itself; 0 = unlimited. */
   plannedSteps: number;
-  /** Newest version: of the trainer; or of the model, as far as it names any, of a run that is collected. -1 = none. */
+  /** Newest version of the trainer, or of the model in a collected run, if it reports versions. -1 = none. */
   version: number;
   weightsSha256: string;
-  /** Steps in a row that left the weights as they were. */
+  /** Number of consecutive steps that did not change the weights. */
   idleSteps: number;
-  /** What became of the groups that closed last, oldest first. */
+  /** Outcomes of the most recently closed groups, oldest first. */
   readonly recent: GroupFate[];
-  /** The group that closed last. */
+  /** The most recently closed group. */
   closedLast: string;
   optimizerSha256: string;
   chain: ChainHead;
-  /** Offset after the newest own entry of the training topic. */
+  /** Offset after the run's newest entry in the training topic. */
   ledgerPosition: number;
   readonly counters: Counters;
-  /** Groups that the ledger admitted and that have not closed, by id. */
+  /** Admitted groups that are not closed, by id. */
   readonly admitted: Map<string, AdmittedGroup>;
-  /** The same groups with what is known of their trajectories, by id. */
+  /** The same groups with their trajectories, by id. */
   readonly groups: Map<string, Group>;
   /** Open groups in which every trajectory has an outcome, by id. */
   readonly decided: Set<string>;
   /** Closed groups whose tasks may be read again after a restart. */
   readonly closed: Map<string, ClosedGroup>;
-  /** Trajectories whose last attempt was given up, and the ledger offset that says so. */
+  /** Trajectories whose last attempt was given up, with the offset of that ledger entry. */
   readonly exhausted: Map<string, number>;
   readonly rolloutPositions: Map<number, number>;
-  /** The newest record of each partition of `rollouts` that was folded. */
+  /** The newest folded record of each partition of `rollouts`. */
   readonly rolloutMarks: Map<number, RecordMark>;
   readonly taskPositions: Map<number, number>;
-  /** Rollout records of no open group. */
+  /** Number of rollout records that belong to no open group. */
   lateRecords: number;
-  /** How often an external trainer went back to an older version, oldest first. */
+  /** Rewinds of an external trainer, oldest first. */
   readonly rewinds: Rewind[];
-  /** Of an external trainer. */
+  /** Claims, leases, and commits of an external trainer. */
   readonly leases: LeaseBook;
   /** Names of the attached rewards that the run waits for and trains on, sorted. */
   rewardNames: readonly string[];

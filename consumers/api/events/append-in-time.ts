@@ -1,5 +1,5 @@
-// Appends for callers that wait for an answer. The writer itself waits for Kafka for minutes; a caller is told after seconds that it does
-// not answer, and posts again, which is harmless. While an append is overdue, others are refused at once, so that what waits stays small.
+// Appends events for HTTP callers. The writer itself waits for Kafka for minutes, but a caller gets an error after seconds and can repeat
+// the request, which is harmless. While an append is overdue, new ones are refused at once, so that few requests are held in memory.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { EventWriter, OutgoingEvent } from '../../../streams/core/ports.ts';
 
@@ -7,11 +7,11 @@ export interface AppendOptions {
   readonly writer: Pick<EventWriter, 'append'>;
   /** How long a caller waits, ms. */
   readonly patienceMs: number;
-  /** Appends under way at most. */
+  /** Maximum number of concurrent appends. */
   readonly maxPending: number;
 }
 
-/** Resolves when the events are in the log. Throws KAFKA_UNAVAILABLE, and then nobody knows whether they are. */
+/** Resolves when the events are in the log. Throws KAFKA_UNAVAILABLE if that is unknown. */
 export function createAppendInTime({ writer, patienceMs, maxPending }: AppendOptions): (events: readonly OutgoingEvent[]) => Promise<void> {
   let [pending, overdue] = [0, 0];
 
@@ -34,7 +34,7 @@ export function createAppendInTime({ writer, patienceMs, maxPending }: AppendOpt
         reject(unavailable(`Kafka has not acknowledged them within ${patienceMs} ms`));
       }, patienceMs);
     });
-    // the caller may be gone before it settles
+    // the caller may no longer wait for it
     appended.catch(() => undefined);
     try {
       await Promise.race([appended, late]);

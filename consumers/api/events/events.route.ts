@@ -11,14 +11,14 @@ export interface EventRoutesOptions {
   /** Role and id of this process. */
   readonly producer: string;
   readonly clock: Pick<Clock, 'now'>;
-  /** How long a caller waits for Kafka, ms; 5 s unless given. */
+  /** How long a caller waits for Kafka, ms; 5 s by default. */
   readonly patienceMs?: number;
 }
 
 const NDJSON = 'application/x-ndjson';
 const PATIENCE_MS = 5_000;
 const MAX_PENDING = 32;
-/** Problems in the sentence; `errors` has more of them. */
+/** Number of problems in the message; `errors` has more. */
 const TOLD = 5;
 
 const example = { type: ACCEPTED, trajectory_id: 'demo-g000003.1', name: 'human', value: 0.5, identifier: 'reviewer-7' };
@@ -56,7 +56,7 @@ const description =
   'An event that is there already changes nothing, so a request may be repeated. A problem in any event refuses the request, names each ' +
   'line in `errors`, and writes nothing. Whether the trajectory exists is not asked: the tables may be behind.';
 
-/** Events of other programs. */
+/** Accepts events of other programs. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (
   app,
   { writer, producer, clock, patienceMs = PATIENCE_MS },

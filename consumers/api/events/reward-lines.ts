@@ -1,5 +1,5 @@
-// Reads what programs post: events as NDJSON, a line each, or as a JSON array. Either all of them are good, or each problem is told with
-// its line and nothing is written. Every event gets the id of its identity, so that posting it again changes nothing.
+// Parses posted events: NDJSON with one event per line, or a JSON array. If any event is invalid, nothing is written, and each problem is
+// reported with its line. The id of an event is derived from its identity, so posting it again changes nothing.
 import type { RewardAttached } from '../../../schemas/generated/events.ts';
 import { groupIdOf } from '../../../streams/core/ids.ts';
 import { rewardEventId, rewardNamePattern } from '../../../streams/reward/attached.ts';
@@ -7,14 +7,14 @@ import { rewardEventId, rewardNamePattern } from '../../../streams/reward/attach
 /** The event types that are accepted. */
 export const ACCEPTED = 'RewardAttached';
 const MAX_EVENTS = 10_000;
-/** More would help nobody. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;
 const TRAJECTORY = /^[^/\s]{1,390}\.\d{1,6}$/;
 const MAX_TEXT = 200;
 const MAX_INT = 2_147_483_647;
 
 export interface EventProblem {
-  /** `line 3`, or `item 3` of an array, from 1, and the field where there is one. */
+  /** `line 3`, or `item 3` of an array, counted from 1, followed by the field, if any. */
   readonly parameter: string;
   readonly message: string;
 }
@@ -38,7 +38,7 @@ interface RewardOrigin {
 interface PostedItem {
   readonly place: string;
   readonly value: unknown;
-  /** Set when the text is not JSON. */
+  /** Set if the text is not JSON. */
   readonly error?: string;
 }
 
@@ -86,7 +86,7 @@ export function readRewards(posted: PostedText, origin: RewardOrigin): PostedRew
   return problems.length > 0 ? { kind: 'bad', problems: problems.slice(0, MAX_PROBLEMS) } : { kind: 'good', rewards };
 }
 
-/** Empty lines hold nothing, and count. */
+/** Empty lines are skipped, but count for line numbers. */
 const linesOf = (text: string): readonly PostedItem[] =>
   text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [{ place: `line ${i + 1}`, ...parsed(line) }]));
 
@@ -117,7 +117,7 @@ function problemsOf({ place, value, error }: PostedItem, origin: RewardOrigin): 
   return [...missing, ...wrong].map(([name, message]) => ({ parameter: `${place}: ${name.slice(0, MAX_TEXT)}`, message }));
 }
 
-/** The fields were checked. */
+/** Expects checked fields. */
 function rewardOf(fields: PostedFields, { runId, producer, now }: RewardOrigin): RewardAttached {
   const target = {
     trajectory_id: fields['trajectory_id'] as string,
@@ -138,7 +138,7 @@ function rewardOf(fields: PostedFields, { runId, producer, now }: RewardOrigin):
   };
 }
 
-/** An id that is sent along must be the one of the identity; an identity has one value. */
+/** An event id in the request must match the identity, and an identity must have one value. */
 function identityProblems({ place, value }: PostedItem, reward: RewardAttached, values: Map<string, number>): readonly EventProblem[] {
   const { event_id: sent } = value as PostedFields;
   const { event_id: id } = reward;

@@ -1,20 +1,21 @@
-// Which turns of a trajectory hold a text: the store reads the texts of this attempt alone, and a page gets places and heads.
+// Finds the turns of a trajectory that contain a text. The store searches the texts of this attempt only; the page gets positions and
+// excerpts.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { holds, partOf, soughtParams, type Sought } from './sought.ts';
 import { runOf } from './turns.reader.ts';
 
-/** Texts of a turn in the order that they are read in. */
+/** Texts of a turn in reading order. */
 const fields = ['text', 'tool_arguments', 'tool_result', 'tool_error_type'] as const;
 
 interface TurnMatch {
   readonly turn: number;
   readonly field: string;
-  /** Of the first match in the field, in characters from 0. */
+  /** Position of the first match in the field, characters from 0. */
   readonly offset: number;
-  /** Text around the match. */
+  /** Excerpt around the match. */
   readonly head: string;
-  /** What matched. */
+  /** The matched text. */
   readonly match: string;
 }
 
@@ -23,7 +24,7 @@ export interface TurnMatches {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly items: readonly TurnMatch[];
-  /** Turns that hold the text; `items` has at most `limit`. */
+  /** Number of turns that contain the text; `items` has at most `limit` of them. */
   readonly turns: number;
   readonly is_whole: boolean;
 }

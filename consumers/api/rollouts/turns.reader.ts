@@ -1,5 +1,5 @@
-// Turns and tool calls: always with the run in the condition, since the tables are sorted by run and trajectory; so a page
-// in the middle of a trajectory reads the rows around it and nothing before.
+// Lists turns and tool calls. The run is always part of the condition, because the tables are sorted by run and trajectory; a page in the
+// middle of a trajectory then reads only the rows around it.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { compare, contains, equals, keyAt, readPage, readRows, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
@@ -18,7 +18,7 @@ interface TurnFilter {
 
 const turnKey = { run_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
 
-/** Turns in order of attempt and turn. Without a run, the run that asked for the trajectory first is meant. */
+/** Turns sorted by attempt and turn. Without a run, the first run that requested the trajectory is used. */
 export async function listTurns(
   store: Store,
   trajectory: string,
@@ -41,7 +41,7 @@ export async function listTurns(
   );
 }
 
-/** A cursor of a list of turns begins with the run. */
+/** A cursor of a list of turns starts with the run. */
 const runOfCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : String(keyAt(turnKey, cursor)[0]);
 
@@ -68,7 +68,7 @@ export interface ToolCallFilter {
   readonly error_type?: string | undefined;
   readonly min_ms?: number | undefined;
   readonly max_ms?: number | undefined;
-  /** Calls of turns that this version or a later one decided on. */
+  /** Calls of turns that this version or a newer one decided. */
   readonly min_version?: number | undefined;
   readonly max_version?: number | undefined;
   /** Part of the arguments. */
@@ -78,8 +78,8 @@ export interface ToolCallFilter {
 }
 
 /**
- * The columns of the view `tool_calls`, straight from the turns in their order: keys first, so that of the granules around a
- * page only the columns of the key and of the filters are read.
+ * The columns of the view `tool_calls`, read from `turns` in its sort order. Keys come first, so that for the granules around a page, only
+ * the columns of the key and of the filters are read.
  */
 const toolCalls = {
   from: `(

@@ -1,6 +1,6 @@
-// Curves in buckets of steps: least, most, and last value of each series in each bucket, so that no spike is lost however long
-// the run is. One statement finds the range, makes the buckets, and answers a column a series. A bucket of one step is that step.
-// Figures of steps that the warehouse has not come to are made here.
+// Curves in buckets of steps, with minimum, maximum, and last value of each series per bucket, so that no spike is lost in a run of any
+// length. One statement finds the range, builds the buckets, and returns one column per series. A bucket of one step has that step's
+// values. Figures that the warehouse has not stored yet are computed here.
 import { STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
@@ -19,14 +19,14 @@ type SeriesByName = Readonly<Record<string, SeriesValues>>;
 
 export interface BucketCurves {
   readonly run_id: string;
-  /** Steps of a bucket. */
+  /** Number of steps in a bucket. */
   readonly every: number;
   /** Last step of each bucket. */
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
-  /** Value at the last step of each bucket that has one. */
+  /** Value at the last step of the bucket that has one. */
   readonly series: SeriesByName;
-  /** Left out when a bucket is a step: then they are the values. */
+  /** Absent if a bucket is a single step: they would equal the values. */
   readonly low?: SeriesByName;
   readonly high?: SeriesByName;
 }
@@ -34,26 +34,26 @@ export interface BucketCurves {
 interface BucketSpread {
   readonly low: number | null;
   readonly high: number | null;
-  /** Step of `last`. */
+  /** The step of `last`. */
   readonly step: number;
   readonly last: unknown;
 }
 
-/** The first step of the range and the steps of a bucket; the whole range is at most `points` buckets and one. */
+/** The first step of the range, and the number of steps per bucket; the range has at most `points` + 1 buckets. */
 const SPAN = `
   (select tuple(min(step), max(step)) from steps where ${STEPS_OF_RANGE}) as span,
   greatest(1, intDiv(span.2 - span.1 + {points:Int32}, {points:Int32})) as width,
   intDiv(span.1, width) * width as start`;
 
-/** Figures of a source as one array a step: many columns of their own take longer to plan than to read. */
+/** The figures of a source as one array per step, because many separate columns take longer to plan than to read. */
 const arrayOf = (names: readonly string[]): string => `[${names.map((name) => `ifNull(toFloat64(${name}), nan)`).join(', ')}]`;
 
 const joinOf = ({ alias, from, names }: CurveSource): string =>
   `left join (select step, 1 as has_${alias}, ${arrayOf(names)} as x_${alias} from ${from}) as ${alias} using (step)`;
 
-/** Last, least, and most of the figures of a source in a bucket. Infinity is null in an answer, like NaN. */
+/** Last, minimum, and maximum of the figures of a source in a bucket. Infinity becomes null, like NaN. */
 function spreadsOf({ alias, names }: CurveSource): string {
-  // a step that discarded nothing is a zero, not a hole
+  // a step without discards is a zero, not a gap
   const values = alias === 'lost' ? `if(has_lost = 0, [${names.map(() => '0.').join(', ')}], x_lost)` : `x_${alias}`;
   const there = alias === 'lost' || alias === 'made' ? '1' : `has_${alias} = 1`;
   const finite = (other: string): string => `arrayMap(x -> if(isFinite(x), x, ${other}), ${values})`;
@@ -117,7 +117,7 @@ export async function readBuckets(store: Store, run: string, query: BucketsQuery
   return every === 1 ? curves : { ...curves, low: each('low'), high: each('high') };
 }
 
-/** Makes the figures of steps that have none yet, and adds them to their buckets. */
+/** Computes figures that are not stored yet, and adds them to their buckets. */
 async function addMissing(
   store: Store,
   range: CurveRange,
@@ -149,7 +149,7 @@ function addPoint(
   }
 }
 
-/** A spread with one more value. */
+/** Extends a spread by a value. */
 export function widen(spread: BucketSpread | undefined, step: number, value: unknown): BucketSpread {
   const number = typeof value === 'number' ? value : null;
   if (spread === undefined) return { low: number, high: number, step, last: value ?? null };
@@ -164,6 +164,6 @@ export function widen(spread: BucketSpread | undefined, step: number, value: unk
   };
 }
 
-/** Six significant digits: what a chart can show, in half of the bytes. Whole numbers stay as they are. */
+/** Rounds to six significant digits, which is enough for a chart and halves the size. Whole numbers are unchanged. */
 export const rounded = (value: unknown): unknown =>
   typeof value !== 'number' || Number.isInteger(value) ? (value ?? null) : Number(value.toPrecision(6));

@@ -1,20 +1,20 @@
-// The curves of a run cost what their steps are: figures of trajectories are read where the warehouse keeps them and made for
-// the steps that it has not come to; what was discarded is counted, and the rest stands with the steps.
+// The curves of a run, at a cost that depends only on the number of steps: figures over trajectories are read where the warehouse has
+// stored them, and computed for later steps; discards are counted; all other figures are columns of the steps.
 import { stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { curveColumns, extraColumns } from './curves.columns.ts';
 import { extraSources, isExtra, isFigure, isLoss, lossesSql } from './curve-sources.ts';
 
-/** Steps of one answer; longer runs are thinned, or asked for by ranges. */
+/** Maximum number of steps in a response; longer runs are downsampled or requested in ranges. */
 export const MOST_STEPS = 10_000;
 
 type Series = Exclude<keyof typeof curveColumns, 'step'> | keyof typeof extraColumns;
-/** Series of an answer that names none. */
+/** Series that are returned by default. */
 const usualSeries = Object.keys(curveColumns).filter((name) => name !== 'step') as readonly Series[];
 export const seriesNames: readonly Series[] = [...usualSeries, ...(Object.keys(extraColumns) as readonly (keyof typeof extraColumns)[])];
 
-/** Series to answer with, in the order of the columns. */
+/** Series to return, in the order of the columns. */
 export const seriesOf = (named: readonly string[] | undefined): readonly Series[] =>
   named === undefined ? usualSeries : seriesNames.filter((name) => named.includes(name));
 
@@ -72,7 +72,7 @@ export async function readCurves(store: Store, run: string, query: CurvesQuery):
   return { run_id: run, every, steps, series: Object.fromEntries(wanted.map((name) => [name, steps.map((step) => valueAt(step, name))])) };
 }
 
-/** Of how many steps one is shown, and the last one. */
+/** Every how many steps one is returned, and the last step. */
 async function spanOf(store: Store, range: CurveRange): Promise<{ readonly every: number; readonly last: number }> {
   const [span] = await readRows<{ every: number; last: number }>(
     store,
@@ -86,7 +86,7 @@ type BucketedRange = CurveRange & { readonly every: number; readonly last: numbe
 
 const SHOWN = `${STEPS_OF_RANGE} and (step % {every:UInt32} = 0 or step = {last:Int32} or {every:UInt32} = 1)`;
 
-/** Each step once, in order. */
+/** Steps in order, without duplicates. */
 async function readPoints(store: Store, sql: string, params: object): Promise<ByStep> {
   const rows = await readRows<StepPoint>(store, sql, { ...params });
   return new Map(rows.map((row) => [row.step, row]));
@@ -98,7 +98,7 @@ const readSteps = (store: Store, shown: BucketedRange, names: readonly string[])
 const readKept = (store: Store, shown: BucketedRange, names: readonly string[]): Promise<ByStep> =>
   readPoints(store, `select ${['step', ...names].join(', ')} from step_figures where ${SHOWN} order by step`, shown);
 
-/** Steps that are made at once; further apart, each stretch by itself. */
+/** Steps that are closer than this are computed together. */
 const STRETCH = 64;
 
 export async function makeOthers(store: Store, { run }: CurveRange, steps: readonly number[]): Promise<ByStep> {
@@ -109,7 +109,7 @@ export async function makeOthers(store: Store, { run }: CurveRange, steps: reado
   return figures;
 }
 
-/** First and last of steps that are close to each other. */
+/** First and last of each sequence of close steps. */
 export function stretchesOf(steps: readonly number[]): readonly (readonly [number, number])[] {
   const found: [number, number][] = [];
   for (const step of [...steps].sort((a, b) => a - b)) {

@@ -1,9 +1,9 @@
-// The ledger of a run as the tables know it: how many entries there are, which are missing, and, beside another run, the first step
-// that learned from something else. The hashes themselves are checked from the log, by `turnstream ledger verify`.
+// The ledger of a run according to the tables: the number of entries, missing ones, and the first step at which it differs from another
+// run. Hashes are verified from the log, by `turnstream ledger verify`.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
-/** Each has a row for an entry, with its number and the hash of the entry before it. */
+/** Tables with one row per entry, which has its sequence number and the hash of the previous entry. */
 export const entryTables = [
   ...(['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const),
   ...(['trainer_claims', 'leases', 'lease_releases', 'rewinds', 'named_weights', 'counted_rewards'] as const),
@@ -48,7 +48,7 @@ export interface LedgerSummary {
   readonly run_id: string;
   readonly entries: number;
   readonly last_sequence: number;
-  /** Sequence numbers that no table has. */
+  /** Sequence numbers that are in no table. */
   readonly missing: number;
   readonly last_step: LastStep | null;
   readonly with: string | null;

@@ -1,4 +1,4 @@
-// Admissions of a whole run in few rows: spans of equal numbers of entries, each with its last admission and its extremes.
+// The admissions of a whole run, aggregated into spans of equal numbers of entries with their last admission and extremes.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { ListPage } from '../list.ts';
 import type { RowOf } from '../columns.ts';
@@ -9,7 +9,7 @@ const last = Object.keys(admissionColumns)
   .filter((name) => name !== 'sequence')
   .map((name) => `argMax(${name}, sequence) as last_${name}`);
 
-/** Newest first, as the list of all admissions. */
+/** Newest first, like the list of all admissions. */
 export async function readAdmissionSpans(store: Store, run: string, points: number): Promise<ListPage<RowOf<typeof admissionSpanColumns>>> {
   const names = Object.keys(admissionColumns).map((name) => (name === 'sequence' ? 'newest as sequence' : `last_${name} as ${name}`));
   const items = await readRows<RowOf<typeof admissionSpanColumns>>(

@@ -1,4 +1,4 @@
-// The figures that the advisories of a run are made from.
+// Reads the figures that the advisories of a run are derived from.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
@@ -6,7 +6,7 @@ import { adviseOn, type AdvisoryFacts, type StepFigures } from './advisories.ts'
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
-/** Steps that are looked at, the newest ones. */
+/** Number of newest steps that are read. */
 const STEPS = 2_000;
 const WEATHER_POINTS = 240;
 

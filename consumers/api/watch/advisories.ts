@@ -1,11 +1,11 @@
-// What deserves a look, as rules over figures: a collapse of the reward or of the entropy, staleness at its bound, a tool that is
-// out, groups without a difference, a trainer that waits, tokens of unknown versions, a worker that fell silent, tables that are
-// behind the log. Alarms come first; advice for tuning is only given to a run without alarms.
+// Advisories of a run, as rules over figures: a collapse of reward or entropy, staleness at its limit, a tool outage, uniform groups, a
+// waiting trainer, tokens of unknown versions, a silent worker, and tables that lag behind the log. Alarms come first; advice for tuning is
+// only given to a run without alarms.
 import type { RowOf } from '../columns.ts';
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 
 type AdvisoryRow = RowOf<typeof advisoryColumns>;
-/** What a rule finds is so now, unless it says otherwise. */
+/** A finding is current unless `is_over` is set. */
 type Finding = Omit<AdvisoryRow, 'is_over'> & { readonly is_over?: boolean };
 
 export interface StepFigures {
@@ -25,22 +25,22 @@ export interface AdvisoryFacts {
   readonly run: string;
   readonly is_running: boolean;
   readonly max_staleness: number;
-  /** In order. */
+  /** In order of steps. */
   readonly steps: readonly StepFigures[];
   readonly outages: readonly RowOf<typeof outageColumns>[];
   /** Time of the newest heartbeat of each worker, ms since 1970. */
   readonly beats: readonly { readonly worker_id: string; readonly at_ms: number; readonly running: number }[];
 }
 
-/** What the rule on the lag is made from. */
+/** The input of the rule about lag. */
 export interface LagFacts extends Pick<AdvisoryFacts, 'run' | 'is_running'> {
   /** Records of the log that are not in the tables yet. */
   readonly behind: number;
-  /** Since the newest heartbeat in the tables, by the clock of the store; 0 when there is none. */
+  /** Age of the newest heartbeat in the tables, by the clock of the store; 0 if there is none. */
   readonly age_ms: number;
 }
 
-/** Steps that the newest figures are over. */
+/** Number of steps in a window. */
 const RECENT = 20;
 const FEWEST_STEPS = 60;
 const SILENT_MS = 60_000;
@@ -114,7 +114,7 @@ const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
   return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
 };
 
-/** Workers went on for a while after it, and the tool worked. */
+/** True if workers kept running for a while after it, so that the tool must have worked again. */
 const isPast = ({ beats, is_running }: AdvisoryFacts, to: string | null): boolean =>
   !is_running || Math.max(...beats.map(({ at_ms }) => at_ms)) - Date.parse(to ?? '') > SILENT_MS;
 
@@ -169,7 +169,7 @@ const unknownVersions: AdvisoryRule = ({ run, steps }) => {
   return [{ rule: 'unknown-versions', severity: 'warning', title: 'Versions are unknown', detail, page: pageOf(run, '/curves'), sql }];
 };
 
-/** Compared with the newest heartbeat of all, so that it also holds for a run that is looked at later. */
+/** Relative to the newest heartbeat of all workers, so that it also works for a run that is inspected later. */
 const silentWorker: AdvisoryRule = ({ run, is_running, beats }) => {
   const newest = Math.max(...beats.map(({ at_ms }) => at_ms));
   if (!is_running) return [];
@@ -190,7 +190,7 @@ const silentWorker: AdvisoryRule = ({ run, is_running, beats }) => {
     });
 };
 
-/** Records that the sink stores in a few seconds. Above this, it reports that it is catching up. */
+/** Number of records that the sink stores in a few seconds. Above this, the sink reports that it is catching up. */
 const MANY_RECORDS = 20_000;
 /** A backlog below this is normal. */
 const FEW_RECORDS = 100;
@@ -198,7 +198,10 @@ const FEW_RECORDS = 100;
 /** A smaller backlog is normal. */
 export const isBehind = (records: number): boolean => records >= FEW_RECORDS;
 
-/** So many records are not stored, or the newest stored one is so old, that the pages are out of date. Workers send a heartbeat every few seconds. */
+/**
+ * The pages are out of date: this many records are not stored, or the newest stored heartbeat is this old. Workers send one every few
+ * seconds.
+ */
 export function adviseOnLag({ run, is_running, behind, age_ms }: LagFacts): readonly AdvisoryRow[] {
   if (!is_running || !isBehind(behind) || (behind < MANY_RECORDS && age_ms < SILENT_MS)) return [];
   const age = age_ms < 1_000 ? '' : `; the newest heartbeat in them is ${Math.round(age_ms / 1_000)} s old`;
@@ -217,7 +220,7 @@ const order = ['alarm', 'warning', 'advice'];
 export const gravestFirst = (items: readonly AdvisoryRow[]): readonly AdvisoryRow[] =>
   [...items].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
 
-/** Findings, the gravest first. */
+/** All findings, most severe first. */
 export function adviseOn(facts: AdvisoryFacts): readonly AdvisoryRow[] {
   const found = rules.flatMap((rule) => rule(facts)).map((one) => ({ is_over: false, ...one }));
   const hasAlarm = found.some(({ severity }) => severity === 'alarm');

@@ -1,11 +1,11 @@
-// Which advisories began and ended, check by check. An advisory that two checks in a row find has begun; one that two checks in a row miss has
-// ended, so that a figure at its limit does not send messages again and again.
+// Determines from consecutive checks which advisories began and ended. One begins when two checks in a row find it, and ends when two in a
+// row do not, so that a figure at its limit does not send message after message.
 import type { RowOf } from '../columns.ts';
 import type { advisoryColumns } from './watch.columns.ts';
 
 type Advisory = RowOf<typeof advisoryColumns>;
 
-/** What a check found in one run. */
+/** The findings of a check in one run. */
 export interface RunFindings {
   readonly run_id: string;
   readonly items: readonly Advisory[];
@@ -16,7 +16,7 @@ export interface OpenAdvisory extends Advisory {
   /** When it was first found, RFC 3339. */
   readonly since: string;
   readonly isTold: boolean;
-  /** The newest check did not find it. */
+  /** True if the newest check did not find it. */
   readonly isMissed: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface AdvisoryMessage extends Omit<Advisory, 'is_over'> {
   readonly run_id: string;
   readonly since: string;
   readonly at: string;
-  /** Everything in one line, for chats. */
+  /** A one-line summary for chats. */
   readonly text: string;
 }
 
@@ -34,7 +34,7 @@ interface AdvisoryChanges {
   readonly messages: readonly AdvisoryMessage[];
 }
 
-/** Identifies an advisory: the figures in its detail change between checks. */
+/** Identifies an advisory by its rule, because the figures in its detail change between checks. */
 const identityOf = ({ run_id, rule, title }: { readonly run_id: string; readonly rule: string; readonly title: string }): string =>
   JSON.stringify([run_id, rule, title]);
 

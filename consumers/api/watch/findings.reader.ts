@@ -1,4 +1,4 @@
-// Advisories of a run, including the one that only the log can answer: how far the tables lag behind it.
+// Advisories of a run, including the one that needs the log: how far the tables lag behind it.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import type { RowOf } from '../columns.ts';
@@ -19,11 +19,11 @@ const lagSql = `
 
 interface WatchedRun extends RunFindings {
   readonly outages: readonly RowOf<typeof outageColumns>[];
-  /** Records of the log that are not in the tables yet; null while the log cannot be asked. */
+  /** Number of log records that are not in the tables yet; null if the log is unavailable. */
   readonly behind: number | null;
 }
 
-/** During an outage of the log, its rule is skipped; the tables still answer the others. */
+/** During an outage of the log, its rule is skipped; the others still work. */
 export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<WatchedRun> {
   const [advisories, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => null)]);
   const { items } = advisories;

@@ -4,7 +4,7 @@ import { readRows } from '../list.ts';
 import { widthFor } from './weather.reader.ts';
 
 const mergedFates = ['trained', 'discarded', 'lost', 'open'] as const;
-/** Of each span: attempts that began in it by fate, those that were in flight at its end, and the worst staleness of its trained ones. */
+/** Per span: attempts that started in it by fate, attempts in flight at its end, and the worst staleness of its trained ones. */
 export const mergedFigures = [...mergedFates, 'running', 'staleness_max', 'version_first'] as const;
 
 interface MergedSpan {
@@ -27,11 +27,11 @@ export interface MergedFlow {
   readonly columns: Readonly<Record<(typeof mergedFigures)[number], readonly number[]>>;
 }
 
-/** Above every version. */
+/** Greater than every version. */
 const NO_VERSION = 2_147_483_647;
 const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 
-/** Every attempt once, with its start and end; the end is 0 for one that only started. */
+/** All attempts without duplicates, with start and end; the end is 0 for one that has only started. */
 const attemptsSql = `
   select trajectory_id, attempt, toInt64(toUnixTimestamp(started_at)) as start_s, toInt64(toUnixTimestamp(finished_at)) as end_s, version_first
   from trajectories where run_id = {run:String} and ${OF_PURPOSE} limit 1 by trajectory_id, attempt

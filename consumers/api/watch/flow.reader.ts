@@ -1,12 +1,12 @@
-// Trajectories of a run over wall clock, with the versions that wrote them and what became of them. One answer is columns of up to
-// 50,000 trajectories, the newest of the range: a page draws, packs, and zooms them without asking again.
+// Trajectories of a run over wall-clock time, with their policy versions and outcomes. A response has columns of up to 50,000 trajectories,
+// the newest of the range, so that a page can draw and zoom without further requests.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
 export const MOST_BARS = 50_000;
 const MOST_MARKS = 5_000;
 
-/** `open`: finished, and the ledger does not name it yet. `running`: started and not ended. `lost`: given up before it finished. */
+/** `open`: finished, without a decision in the ledger yet. `running`: started and not ended. `lost`: given up before it finished. */
 export const flowFates = ['trained', 'discarded', 'lost', 'open', 'running'] as const;
 
 export const flowFigures = [
@@ -28,7 +28,7 @@ interface Bar {
   readonly attempt: number;
   readonly worker_id: string;
   readonly start_ms: number;
-  /** 0 while it runs. */
+  /** 0 while the attempt is running. */
   readonly end_ms: number;
   readonly version_first: number;
   readonly version_last: number;
@@ -63,8 +63,8 @@ const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 const micros = (column: string): string => `toUnixTimestamp64Micro(${column})`;
 
 /**
- * Attempts that began in the range, newest first. One column says when the oldest of them began; the others are then read from there on.
- * An attempt that ended is in both tables, and it ended after that time too.
+ * Attempts that started in the range, newest first. One column determines when the oldest of them started; the others are then read from
+ * that time on. An attempt that has ended is in both tables, and also ended after that time.
  */
 async function readBars(
   store: Store,
@@ -99,7 +99,7 @@ async function readBars(
   return { read, hasOlder: oldest !== undefined || read.length > range.limit };
 }
 
-/** What the ledger says of attempts that began at `sinceMs` or later: nothing is decided before it begins. */
+/** Ledger decisions about attempts that started at `sinceMs` or later. Decisions are later than starts, so earlier ones are not read. */
 async function readDecisions(store: Store, run: string, sinceMs: number): Promise<readonly FlowDecision[]> {
   const since = `run_id = {run:String} and at >= fromUnixTimestamp64Milli({since:Int64})`;
   return readRows<FlowDecision>(
@@ -121,7 +121,7 @@ interface VersionMark {
   readonly at_ms: number;
 }
 
-/** Times of versions or steps of the range in order, each once. */
+/** Times of the versions or steps of the range in order, without duplicates. */
 const readMarks = async (
   store: Store,
   of: { readonly table: string; readonly column: string; readonly time: string },
@@ -134,7 +134,7 @@ const readMarks = async (
     span,
   );
 
-/** Decisions come after the last trajectory that is shown. */
+/** The range extends past the last trajectory, because decisions come later. */
 const AFTER_MS = 3_600_000;
 
 export async function readFlow(store: Store, run: string, range: FlowRange) {
@@ -174,7 +174,7 @@ const marksOf = (marks: readonly VersionMark[]) => ({
 const keyOf = ({ trajectory_id, attempt }: { readonly trajectory_id: string; readonly attempt: number }): string =>
   `${attempt} ${trajectory_id}`;
 
-/** Places of texts in a list that grows. */
+/** Indexes of texts in a growing list. */
 function placesIn(list: string[]): (text: string) => number {
   const known = new Map<string, number>();
   return (text) => {
@@ -187,7 +187,7 @@ function placesIn(list: string[]): (text: string) => number {
 const undecided = ({ end_ms }: Bar) =>
   ({ fate: end_ms === 0 ? 'running' : 'open', reason: '', step: -1, staleness: -1, at_ms: 0 }) as const;
 
-/** Columns of the answer: bars with what became of each. Trained wins over discarded, and a decision over a loss. */
+/** The columns of the response, with the outcome of each attempt. Trained takes precedence over discarded, and a decision over a loss. */
 export function columnsOf(bars: readonly Bar[], decisions: readonly FlowDecision[]) {
   const decided = new Map<string, FlowDecision>();
   const rank = { lost: 0, discarded: 1, trained: 2 } as const;
@@ -198,7 +198,7 @@ export function columnsOf(bars: readonly Bar[], decisions: readonly FlowDecision
   const workers: string[] = [];
   const reasons: string[] = [];
   const [workerAt, reasonAt] = [placesIn(workers), placesIn(reasons)];
-  // no reason comes first
+  // index 0 is the empty reason
   reasonAt('');
   const rows = bars.map((bar) => {
     const { fate, reason, step, staleness, at_ms } = decided.get(keyOf(bar)) ?? undecided(bar);

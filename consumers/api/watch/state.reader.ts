@@ -1,4 +1,4 @@
-// What a run is at now: the newest admission, how often it was continued, and the worst sample of its newest step.
+// The current state of a run: its newest admission, how often it was continued, and the worst sample of its newest step.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
@@ -22,7 +22,7 @@ const stateSql = `
     from step_trajectories where run_id = {run:String} and step = (select max(step) from step_trajectories where run_id = {run:String})
   ) as worst`;
 
-/** What a run that nobody knows is at. */
+/** The state of an unknown run. */
 const nothing: StateRow = {
   ...{ continued: 0, capacity: 0, running: 0, max_concurrent: 0, admitted_at: null },
   ...{ worst_step: 0, worst_trajectory_id: '', worst_attempt: 0, worst_reward: null },

@@ -1,4 +1,4 @@
-// When each worker began to work with each version: from the publication of the weights to the worker's first turn with them.
+// When each worker started to use each version: the time from the publication of the weights to the worker's first turn with them.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';

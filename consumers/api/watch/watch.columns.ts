@@ -1,4 +1,4 @@
-// Columns for watching a run: admissions, and the weights that its workers use.
+// Columns for monitoring a run: admissions, and the weights that its workers use.
 
 export const admissionColumns = {
   sequence: 'whole',
@@ -12,7 +12,7 @@ export const admissionColumns = {
   at: 'time',
 } as const;
 
-/** A span of admissions: the last of them, and the extremes of all. */
+/** A span of admissions: the last one, and the extremes of all. */
 export const admissionSpanColumns = {
   ...admissionColumns,
   admissions: 'whole',
@@ -62,7 +62,7 @@ export const advisoryColumns = {
   sql: 'text',
 } as const;
 
-/** What a run is at now. */
+/** The current state of a run. */
 export const stateColumns = {
   continued: 'whole',
   capacity: 'whole',

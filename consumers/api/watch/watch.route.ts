@@ -1,4 +1,4 @@
-// Watching a run: trajectories over wall-clock time, admissions, weights in use, tools over time, and advisories.
+// Routes for monitoring a run: trajectories over wall-clock time, admissions, weights in use, tools over time, and advisories.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Store } from '../../../streams/core/ports.ts';
@@ -30,11 +30,11 @@ const marks = Type.Object({ numbers: wholes, at_ms: wholes });
 const ofRun = { run_id: Type.String() };
 const admissions = listOf('Admission', admissionColumns);
 const admissionsText = [
-  'With `points`, all admissions of the run in at most so many spans: each is its last admission, with how many it stands for and the',
-  'extremes of capacity and running. There is one page then, and `fields`, `limit` and `cursor` mean nothing.',
+  'With `points`, the admissions of the whole run are aggregated into at most that many spans. A span has its last admission, the number of',
+  'admissions, and the extremes of capacity and running. The result is one page; `fields`, `limit`, and `cursor` are ignored.',
 ].join(' ');
 const admissionRow = Type.Union([rowSchemaOf('Admission', admissionColumns), schemaOf('AdmissionSpan', admissionSpanColumns)]);
-const points = Type.Optional(Type.Integer({ minimum: 2, maximum: 2_000, description: 'Most spans.' }));
+const points = Type.Optional(Type.Integer({ minimum: 2, maximum: 2_000, description: 'Maximum number of spans.' }));
 
 const flow = named('Flow', {
   ...ofRun,
@@ -51,23 +51,23 @@ const flow = named('Flow', {
 });
 
 const flowText = [
-  'Attempts that began in the range, one column a figure, the newest `limit` of them in order of their start. `fate`, `reason` and',
-  '`worker` are places in the lists of names. `end_ms` is 0 while an attempt runs, `decided_ms` is when a step trained on it or it was',
-  'discarded, 0 before that; all are milliseconds since 1970. `versions` and `steps` say when each was published or made.',
+  'The newest `limit` attempts that started in the range, sorted by start, as one column per figure. `fate`, `reason`, and `worker` are',
+  'indexes into the lists of names. `end_ms` is 0 while an attempt runs. `decided_ms` is the time at which a step trained on it or it was',
+  'discarded; 0 before that. All times are milliseconds since 1970. `versions` and `steps` have the time at which each was published or made.',
 ].join(' ');
 
-/** How rollouts and training go together in time. */
+/** Rollouts, training steps, and versions over time. */
 export const flowRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/flow',
     {
       schema: {
-        ...{ tags, operationId: 'getFlow', summary: 'Trajectories over wall clock, with their versions and fates' },
+        ...{ tags, operationId: 'getFlow', summary: 'Trajectories over wall-clock time, with their versions and fates' },
         ...{ description: flowText, params: runParams, response: answers(flow) },
         querystring: queryOf({
           ...range,
           purpose: allButEvaluations,
-          limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Most trajectories of the answer.' }),
+          limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Maximum number of trajectories.' }),
         }),
       },
     },
@@ -82,7 +82,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
     '/v1/runs/:run/admissions',
     {
       schema: {
-        ...{ tags, operationId: 'listAdmissions', summary: 'When groups were admitted, and the room that was left, newest first' },
+        ...{ tags, operationId: 'listAdmissions', summary: 'Admissions of groups with the remaining capacity, newest first' },
         ...{ description: admissionsText, params: runParams, querystring: queryOf({ ...admissions.query, points }) },
         response: answers(pageSchema('Admission', admissionRow)),
       },
@@ -102,12 +102,14 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         ...{
           tags,
           operationId: 'getSyncs',
-          summary: 'When each worker began to work with each version, and how long after it was published',
+          summary: 'When each worker started to use each version, and the delay since its publication',
         },
         params: runParams,
         querystring: queryOf({
           versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Number of newest versions.' }),
-          to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'The newest of them.' })),
+          to_version: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'The last version; by default, the newest.' }),
+          ),
         }),
         response: answers(named('Syncs', { ...ofRun, items: Type.Array(schemaOf('Sync', syncColumns)) })),
       },
@@ -121,13 +123,13 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 };
 
 const weatherText = [
-  'Calls of the twenty busiest tools in spans of equal length. A tool counts as out while at least 30 % of its calls fail and at least',
-  'three times as many as in its median span; `from_step` and `to_step` are the steps that were made meanwhile, -1 when there are none.',
+  'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, and at least',
+  'three times as many as in its median span. `from_step` and `to_step` are the first and last step during the outage, or -1.',
 ].join(' ');
 
 const severities = 'alarm, warning, or advice; advice is only given to a run without alarms.';
 
-/** What goes wrong. */
+/** Tools over time, and advisories. */
 export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; readonly countBehind: CountBehind }> = async (
   app,
   { store, countBehind },
@@ -136,9 +138,12 @@ export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; rea
     '/v1/runs/:run/tools/series',
     {
       schema: {
-        ...{ tags, operationId: 'getToolWeather', summary: 'Calls, failures and latencies of each tool over time, and outages' },
+        ...{ tags, operationId: 'getToolWeather', summary: 'Calls, failures, and latencies of each tool over time, and outages' },
         ...{ description: weatherText, params: runParams },
-        querystring: queryOf({ ...range, points: Type.Integer({ minimum: 2, maximum: 2_000, default: 240, description: 'Most spans.' }) }),
+        querystring: queryOf({
+          ...range,
+          points: Type.Integer({ minimum: 2, maximum: 2_000, default: 240, description: 'Maximum number of spans.' }),
+        }),
         response: answers(
           named('ToolWeather', {
             ...ofRun,
@@ -160,9 +165,9 @@ export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; rea
     '/v1/runs/:run/advisories',
     {
       schema: {
-        ...{ tags, operationId: 'listAdvisories', summary: 'What deserves a look: findings with their evidence, the gravest first' },
+        ...{ tags, operationId: 'listAdvisories', summary: 'Advisories with their evidence, most severe first' },
         ...{
-          description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it; \`is_over\` says that it is history. \`outages\` are those of /tools/series, \`behind\` counts records of the log that are not in the tables yet, \`state\` has the newest admission and the worst sample of the newest step.`,
+          description: `\`severity\` is ${severities} \`sql\` returns the evidence, and \`page\` is the page of the dashboard that shows it; \`is_over\` is true if the problem has ended. \`outages\` are those of /tools/series, \`behind\` is the number of log records that are not in the tables yet, and \`state\` has the newest admission and the worst sample of the newest step.`,
         },
         params: runParams,
         querystring: queryOf({}),

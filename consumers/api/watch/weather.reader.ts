@@ -1,4 +1,4 @@
-// Tools over time: calls, failures, and latencies in equal spans, and the spans in which a tool was out.
+// Tools over time: calls, failures, and latencies in spans of equal length, and outages.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
@@ -19,11 +19,11 @@ interface WeatherQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly points: number;
-  /** Without them, latencies are 0. */
+  /** If false, latencies are 0. */
   readonly latencies?: boolean;
 }
 
-/** Widths that people read: the least of them that leaves at most `points` spans. */
+/** Round widths of a span; the smallest that gives at most `points` spans is used. */
 const WIDTHS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 43_200, 86_400] as const;
 const MOST_TOOLS = 20;
 
@@ -32,7 +32,7 @@ export const widthFor = (seconds: number, points: number): number =>
 
 const time = (name: string): string => `parseDateTime64BestEffort({${name}:String}, 6, 'UTC')`;
 
-/** First and last second of the run: attempts and heartbeats are far fewer rows than turns. */
+/** First and last second of the run, from attempts and heartbeats, which have far fewer rows than turns. */
 const spanSql = `
   select toUnixTimestamp(min(low)) as low, toUnixTimestamp(max(high)) as high
   from (
@@ -53,7 +53,7 @@ const clamp = ({ low, high }: Span, from: string | undefined, to: string | undef
   high: to === undefined ? high : Math.min(high, Date.parse(to) / 1_000),
 });
 
-/** Calls by tool and span of time; the latencies are most of the work, so they may be left out as 0. */
+/** Calls by tool and span. Latencies are most of the work, so they can be left out. */
 async function readCalls(
   store: Store,
   params: Readonly<Record<string, string | number>>,
@@ -103,8 +103,8 @@ const TIMES_USUAL = 3;
 type FoundOutage = Omit<OutageRow, 'from_step' | 'to_step'>;
 
 /**
- * A tool is out while at least 30 % of its calls fail and at least three times as many as usual, in two spans in a row or in one
- * with enough calls to be sure. What is usual is the median over the spans, so that a long outage does not become usual.
+ * A tool has an outage while at least 30 % of its calls fail, and at least three times as many as usual, in two spans in a row or in one
+ * with enough calls to be certain. Usual is the median over the spans, so that a long outage does not become usual.
  */
 export function outagesIn(items: readonly WeatherRow[], everySeconds: number): readonly FoundOutage[] {
   const outages: FoundOutage[] = [];
@@ -138,7 +138,7 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-/** Steps that were made while a tool was out, so that it can be drawn over curves. */
+/** The steps made during an outage, so that it can be drawn in the curves. */
 async function withSteps(store: Store, run: string, outages: readonly FoundOutage[]): Promise<readonly OutageRow[]> {
   if (outages.length === 0) return [];
   const steps = await readRows<{ step: number; at_ms: number }>(

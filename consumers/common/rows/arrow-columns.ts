@@ -1,13 +1,13 @@
-// The kinds of Arrow columns in rows: their description in the schema, and how to fill their buffers.
+// The types of Arrow columns that rows need: how each is described in the schema, and how its buffers are filled.
 import type { PolicySpan } from '../../../schemas/generated/events.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { byte, int, short, table, tables, text, type FlatFields, type FlatValue } from './flatbuffer.ts';
 
-/** A buffer, as consecutive pieces. */
+/** A buffer as a list of consecutive pieces. */
 type Pieces = readonly Uint8Array[];
 
 interface FilledColumn {
-  /** Of the field and of its children, depth first. */
+  /** One per field and child field, depth first. */
   readonly nodes: readonly { readonly length: number; readonly nulls: number }[];
   readonly buffers: readonly Pieces[];
 }
@@ -18,7 +18,7 @@ export interface ArrowField {
 }
 
 interface ArrowType {
-  /** Number in the union of Arrow's types. */
+  /** Value of `Type` in Arrow's Schema.fbs. */
   readonly id: number;
   readonly detail: FlatValue;
 }
@@ -34,7 +34,6 @@ const numbers = { int32: whole(32, true), uint8: whole(8, false), float32: float
 
 type NumberArray = Int32Array | Uint8Array | Float32Array | Float64Array;
 
-/** A field in the schema. */
 const fieldOf = (
   name: string,
   { id, detail }: ArrowType,
@@ -42,7 +41,7 @@ const fieldOf = (
 ): FlatFields => [text(name), byte(more.nullable === true ? 1 : 0), byte(id), detail, undefined, tables(...(more.children ?? []))];
 
 const bytesOf = (values: NumberArray): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-/** No validity bitmap: nothing is null. */
+/** An absent validity bitmap: no value is null. */
 const NONE: Pieces = [];
 const node = (length: number, nulls = 0): { length: number; nulls: number } => ({ length, nulls });
 const plain = (values: NumberArray): FilledColumn => ({ nodes: [node(values.length)], buffers: [NONE, [bytesOf(values)]] });
@@ -117,7 +116,7 @@ export const spanList = (name: string, of: (row: TokenRow) => readonly PolicySpa
   };
 };
 
-/** Start of each list, and end of the last one. */
+/** Arrow's offsets buffer: the start of each list, and the end of the last. */
 function endsOf(lists: readonly { readonly length: number }[]): Int32Array {
   const ends = new Int32Array(lists.length + 1);
   lists.forEach(({ length }, at) => {

@@ -10,7 +10,7 @@ const streamOf = (rows: readonly TokenRow[]): Buffer => {
   return Buffer.concat([...rows.flatMap((row) => stream.add(row)), ...stream.end()]);
 };
 
-/** A table of a FlatBuffer: its fields by their ids. */
+/** Reads a table of a FlatBuffer: its fields by id. */
 class FlatTable {
   readonly bytes: Buffer;
   readonly at: number;
@@ -24,7 +24,7 @@ class FlatTable {
     return new FlatTable(bytes, bytes.readUInt32LE(0));
   }
 
-  /** Where a field lies; 0 when it is not there. */
+  /** Position of a field; 0 if it is absent. */
   place(id: number): number {
     const vtable = this.at - this.bytes.readInt32LE(this.at);
     const offset = 4 + 2 * id < this.bytes.readUInt16LE(vtable) ? this.bytes.readUInt16LE(vtable + 4 + 2 * id) : 0;
@@ -73,7 +73,7 @@ function messagesOf(stream: Buffer): readonly IpcMessage[] {
     expect(stream.readInt32LE(at)).toBe(-1);
     expect(at % 8).toBe(0);
     const start = at + 8 + stream.readInt32LE(at + 4);
-    // A copy, for alignment is by the start of the metadata.
+    // copied, because alignment counts from the start of the metadata
     const message = FlatTable.rootOf(Buffer.from(stream.subarray(at + 8, start)));
     expect(message.bytes.readInt16LE(message.place(0)), 'version 5').toBe(4);
     const length = Number(message.bytes.readBigInt64LE(message.place(3)));
@@ -93,7 +93,7 @@ interface FieldRead {
   readonly values: readonly unknown[];
 }
 
-/** Reads the columns of a record batch by what the schema says of them. */
+/** Reads the columns of a record batch as the schema describes them. */
 function readBatch(schema: FlatTable, { header, body }: IpcMessage): readonly FieldRead[] {
   const [nodes, places] = [[...header.longs(1, 2)], [...header.longs(2, 2)]];
   const buffer = (): Buffer => {
@@ -160,7 +160,7 @@ const told = (row: TokenRow): Readonly<Record<string, unknown>> =>
   );
 
 describe('rows in Arrow', () => {
-  it('tell every value of every row', () => {
+  it('contain every value of every row', () => {
     fc.assert(
       fc.property(fc.array(anyRow, { maxLength: 8 }), (rows) => {
         const [schema, ...batches] = messagesOf(streamOf(rows));
@@ -176,7 +176,7 @@ describe('rows in Arrow', () => {
     );
   });
 
-  it('are several record batches when they are many, and the bytes do not depend on when they are asked for', () => {
+  it('are split into several record batches when they are many, with the same bytes at any pace of reading', () => {
     const [row] = fc.sample(anyRow, { numRuns: 1, seed: 3 });
     const long = { ...row!, token_ids: new Int32Array(40_000), mask: new Uint8Array(40_000), logprobs: new Float32Array(40_000) };
     expect(messagesOf(streamOf([long, long, long])).length).toBe(3);
@@ -184,8 +184,8 @@ describe('rows in Arrow', () => {
     expect(messagesOf(streamOf([])).map(({ kind }) => kind)).toEqual([1]);
   });
 
-  // pyarrow 22 and apache-arrow 21 read these bytes, with full validation. Other bytes must be shown to them first.
-  it('are the bytes that other readers were shown', () => {
+  // pyarrow 22 and apache-arrow 21 have read these bytes with full validation. Check new bytes with both before changing the hash.
+  it('are the bytes that other Arrow readers have been checked with', () => {
     const rows = fc.sample(anyRow, { numRuns: 40, seed: 11 });
     expect(createHash('sha256').update(streamOf(rows)).digest('hex')).toMatchInlineSnapshot(
       `"97d09c2203fa0edadc431f59e17f490aebcac9efe925416cad325d56f26a8de5"`,

@@ -1,11 +1,11 @@
-// Rows as an Arrow IPC stream: the schema, record batches of rows, and the end. The columns are the arrays of the rows, without
-// a copy. The same rows always give the same bytes.
+// Encodes rows as an Arrow IPC stream: the schema, record batches, and the end-of-stream marker. Columns refer to the arrays of the rows
+// without copying them. The same rows always give the same bytes.
 // https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { float32, float64, flag, int32, listOf, spanList, utf8, type ArrowField } from './arrow-columns.ts';
 import { flatbufferOf, long, short, byte, structs, table, tables } from './flatbuffer.ts';
 
-/** A record batch ends after the row that exceeds one of these. */
+/** A record batch ends with the row that reaches either limit. */
 const BATCH_TOKENS = 65_536;
 const BATCH_ROWS = 1_024;
 
@@ -36,7 +36,7 @@ const [SCHEMA, RECORD_BATCH] = [1, 3];
 const END = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 const PADDING = Buffer.alloc(8);
 
-/** Encodes a stream of rows. Each call returns the bytes that follow the previous call's. */
+/** Encodes a stream of rows incrementally. Each call returns the next bytes of the stream. */
 export class ArrowRows {
   #rows: TokenRow[] = [];
   #tokens = 0;

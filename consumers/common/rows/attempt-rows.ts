@@ -1,5 +1,5 @@
-// The rows of attempts, as they are in any batch: what a batch adds is their number, their reward, and their advantage. The newest ones are kept,
-// so that a batch is not read from the log once to be hashed and again to be sent.
+// Rows of attempts before they are part of a batch. A batch adds only the row number, the reward, and the advantage, so recently used rows
+// are cached: a batch is read from the log once, for its hash, and not a second time to be sent.
 import { LRUCache } from 'lru-cache';
 import { tokensHash } from '../../../streams/rows/row-hash.ts';
 import { rowsOf, type TokenRow } from '../../../streams/rows/row.ts';
@@ -10,13 +10,13 @@ interface AttemptRow {
   readonly row: TokenRow;
   /** SHA-256 of its tokens. */
   readonly hash: Buffer;
-  /** Of its line without its number, its reward, and its advantage. */
+  /** Size of its NDJSON line, without the digits of its number, reward, and advantage. */
   readonly lineBytes: number;
 }
 
 export type AttemptRows = readonly AttemptRow[];
 
-/** Digits that a line has where a batch puts its own. */
+/** A line without a batch has the one digit 0 for each of the three numbers that a batch sets. */
 const PLACEHOLDERS = 3;
 
 export function attemptRows({ wanted, purpose, turns }: ReadAttempt): AttemptRows {
@@ -30,7 +30,7 @@ export interface Decided {
   readonly advantage: number;
 }
 
-/** A row of an attempt as row `number` of a batch. */
+/** Makes a row of an attempt row `number` of a batch. */
 export const placedRow = ({ row }: AttemptRow, number: number, { reward, advantage }: Decided): TokenRow => ({
   ...row,
   row: number,
@@ -38,7 +38,7 @@ export const placedRow = ({ row }: AttemptRow, number: number, { reward, advanta
   advantage,
 });
 
-/** Size of its line there. */
+/** Size of its NDJSON line in a batch. */
 export const lineBytesOf = ({ lineBytes }: AttemptRow, { row, reward, advantage }: TokenRow): number =>
   lineBytes + [row, reward, advantage].reduce((sum, value) => sum + JSON.stringify(value).length, 0);
 
@@ -48,7 +48,7 @@ const BESIDE_TOKENS = 1_000;
 const weightOf = (rows: AttemptRows): number =>
   rows.reduce((sum, { row }) => sum + BYTES_OF_TOKEN * row.token_ids.length + BESIDE_TOKENS, BESIDE_TOKENS);
 
-/** Keeps the rows of attempts that were used last, up to `mostBytes`. */
+/** Keeps the most recently used attempts, up to `mostBytes`. */
 export function createAttemptCache(mostBytes: number) {
   const cache = new LRUCache<string, AttemptRows>({ maxSize: Math.max(1, mostBytes), sizeCalculation: weightOf });
   return {

@@ -1,4 +1,4 @@
-// Rows as the bytes of an answer, in pieces that are worth a write each.
+// Encodes rows as the body of a response, in chunks large enough for one write each.
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { ArrowRows } from './arrow.ts';
 import { ndjsonOf } from './ndjson.ts';
@@ -13,7 +13,7 @@ export const mediaTypes: Readonly<Record<RowFormat, string>> = {
 
 type RowStream = AsyncIterable<TokenRow>;
 
-/** A write is at least this large, unless it is the last. */
+/** Minimum size of every chunk but the last. */
 const WRITE_BYTES = 256 * 1024;
 
 export async function* encodeRows(rows: RowStream, format: RowFormat): AsyncGenerator<Buffer, void, undefined> {

@@ -1,5 +1,5 @@
-// Writes FlatBuffers, the format of Arrow's messages, from a description of their tables. Children follow their parents, so that every offset
-// points forward and nothing is rewritten.
+// Writes FlatBuffers, the format of Arrow's messages, from a description of their tables. Children follow their parents, so every offset
+// points forward.
 // https://flatbuffers.dev/internals
 
 export type FlatValue =
@@ -47,7 +47,7 @@ class FlatWriter {
     return at;
   }
 
-  /** Writes at `at` the relative offset of `to`. */
+  /** Writes the relative offset of `to` at `at`. */
   point(at: number, to: number): void {
     this.#bytes.writeUInt32LE(to - at, at);
   }
@@ -113,7 +113,7 @@ class FlatWriter {
   }
 
   #structs({ width, values }: { readonly width: number; readonly values: readonly number[] }): number {
-    // The elements are aligned, not the count before them.
+    // the elements must be aligned, not the count before them
     this.#align(8, 4);
     const at = this.reserve(4 + 8 * values.length);
     this.#bytes.writeUInt32LE(values.length / width, at);

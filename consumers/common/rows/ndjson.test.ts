@@ -4,7 +4,7 @@ import { anyRow } from '../../../infra/testing/recorded-calls.ts';
 import { ndjsonBytes } from './ndjson-size.ts';
 import { ndjsonOf } from './ndjson.ts';
 
-it('tells every value of a row, on one line', () => {
+it('writes every value of a row on one line', () => {
   fc.assert(
     fc.property(anyRow, (row) => {
       const line = ndjsonOf(row).toString();
@@ -23,7 +23,7 @@ it('tells every value of a row, on one line', () => {
   );
 });
 
-it('writes floats so that each is read as itself', () => {
+it('writes floats that parse back to the same value', () => {
   const steps = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }).map((bits) => new Float32Array(Int32Array.of(bits).buffer)[0] ?? 0);
   const usual = fc.double({ min: -40, max: 0, noNaN: true }).map(Math.fround);
   fc.assert(

@@ -1,10 +1,11 @@
-// Rows as NDJSON: one object a line, in the order of the fields of a row. Lists of numbers are written as digits into one buffer, without a string
-// for each. A float has nine digits, which identify every float32; a value that is not finite is null.
+// Encodes rows as NDJSON: one object per line, with the fields in the order of `TokenRow`. Digits are written straight into one buffer,
+// because a string per number would be slow. A float has nine significant digits, enough to identify every float32; NaN and infinity are
+// null.
 import type { TokenRow } from '../../../streams/rows/row.ts';
 
 /** Maximum bytes of a whole number with its comma. */
 const WHOLE_BYTES = 12;
-/** The same of a float: sign, point, nine digits and five zeros, or the output of String for a very small or large one. */
+/** The same for a float: sign, point, nine digits, and five zeros, or what String returns for a very small or large one. */
 const FLOAT_BYTES = 26;
 
 /** The text of a line before, between, and after its lists of token ids, masks, and log-probabilities. */
@@ -90,7 +91,7 @@ class DigitWriter {
     this.#digits(left, digits);
   }
 
-  /** The last `count` digits of a whole number below 2^53, from `#at` on. */
+  /** Writes the last `count` digits of a whole number below 2^53. */
   #digits(value: number, count: number): void {
     const bytes = this.#bytes;
     const start = this.#at;
@@ -120,7 +121,7 @@ class DigitWriter {
     }
   }
 
-  /** Nine significant digits, without trailing zeros. */
+  /** Writes nine significant digits, without trailing zeros. */
   #decimal(size: number): void {
     const bytes = this.#bytes;
     const places = placesOf(size);

@@ -1,6 +1,6 @@
-// Reads attempts from the log, in the order that they are asked for, while the log has them in the order that they happened: their records lie
-// between each other's. One pass over the log holds the tokens of the attempts that began before the one that is due is whole, and no more of
-// them than fit into a bound. Those that do not fit are left to another pass, the last that are due first.
+// Reads attempts from the log in the requested order. In the log, records of different attempts are interleaved, so a pass buffers the
+// tokens of later attempts until the next requested one is complete. The buffer is bounded: when it is full, the attempts that were
+// requested last are dropped and left to another pass.
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { eventsOf, type RunSource } from '../../../streams/core/read-log.ts';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
@@ -10,7 +10,7 @@ import type { RecordedTurn } from '../../../streams/rows/token-turn.ts';
 
 const HELD_BYTES = 64 * 1024 * 1024;
 
-/** An attempt that rows are made of. */
+/** An attempt to read. */
 export interface WantedAttempt {
   readonly group_id: string;
   readonly trajectory_id: string;
@@ -19,18 +19,18 @@ export interface WantedAttempt {
 
 export interface ReadAttempt<W extends WantedAttempt = WantedAttempt> {
   readonly wanted: W;
-  /** Empty when no turn of it was found. */
+  /** Empty if the log holds none of its turns. */
   readonly purpose: string;
-  /** In their order, each once. */
+  /** Ordered by sequence, without duplicates. */
   readonly turns: readonly RecordedTurn[];
 }
 
-/** Where the records of the attempts lie; by default anywhere. */
+/** The offsets to read, per partition; by default all. */
 export interface AttemptRange {
   readonly from?: ReadonlyMap<number, number>;
   readonly to?: ReadonlyMap<number, number>;
   readonly signal?: AbortSignal;
-  /** Tokens of attempts that are kept at once, bytes; 64 MiB unless given. */
+  /** Size limit of the buffer, bytes; 64 MiB by default. */
   readonly heldBytes?: number;
 }
 
@@ -39,14 +39,14 @@ export const keyOfAttempt = ({ trajectory_id: id, attempt }: Omit<WantedAttempt,
 interface HeldAttempt<W> {
   readonly wanted: W;
   readonly turns: Map<number, RecordedTurn>;
-  /** Sequences of its records. */
+  /** Sequence numbers of the records read so far. */
   readonly seen: Set<number>;
-  /** Sequence of its end; infinite before it was read. */
+  /** Sequence number of its last record; infinite until that is read. */
   end: number;
   bytes: number;
 }
 
-/** The first of the wanted attempts in their order: all of them, or as many as fit into the bound. */
+/** Yields the wanted attempts in order: all of them, or the first ones, as many as fit into the buffer. At least one. */
 export async function* readAttempts<W extends WantedAttempt>(
   source: RunSource,
   wanted: readonly W[],
@@ -65,7 +65,7 @@ export async function* readAttempts<W extends WantedAttempt>(
 
 class AttemptPass<W extends WantedAttempt> {
   readonly #held = new Map<string, HeldAttempt<W>>();
-  /** Those that are due, in their order. */
+  /** In the requested order. Those from `#at` on have not been returned yet. */
   readonly #due: HeldAttempt<W>[];
   #at = 0;
   #bytes = 0;
@@ -93,13 +93,13 @@ class AttemptPass<W extends WantedAttempt> {
     }
   }
 
-  /** The next that is due, when all of its records were read. */
+  /** Returns the next attempt once all of its records are read. */
   nextWhole(): ReadAttempt<W> | undefined {
     const due = this.#due[this.#at];
     return due !== undefined && due.seen.size > due.end ? this.next() : undefined;
   }
 
-  /** The next that is due, with what was read of it. */
+  /** Returns the next attempt with the records read so far. */
   next(): ReadAttempt<W> | undefined {
     const due = this.#due[this.#at];
     if (due === undefined) return undefined;
@@ -109,7 +109,7 @@ class AttemptPass<W extends WantedAttempt> {
     return { wanted: due.wanted, purpose: turns[0]?.purpose ?? '', turns };
   }
 
-  /** The attempt of a record that was not read before. */
+  /** Returns the attempt of a record; undefined for a duplicate and for an attempt that is not wanted. */
   #noted(place: { readonly trajectory_id: string; readonly attempt: number; readonly sequence: number }): HeldAttempt<W> | undefined {
     const held = this.#held.get(keyOfAttempt(place));
     if (held === undefined || held.seen.has(place.sequence)) return undefined;

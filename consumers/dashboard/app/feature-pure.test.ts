@@ -29,7 +29,7 @@ describe('one level up', () => {
   });
 });
 
-it('marked attempts come back from their names', () => {
+it('names of attempts parse back to the attempts', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), (trajectory_id, attempt) => {
       expect(attemptOf(attemptName({ trajectory_id, attempt }))).toEqual({ trajectory_id, attempt });
@@ -37,7 +37,7 @@ it('marked attempts come back from their names', () => {
   );
 });
 
-it('shift is a key of its own beside enter alone', () => {
+it('shift is named with enter, but not with letters', () => {
   const name = (key: string, shift: boolean): string => keyName({ key, command: false, shift });
   expect([name('Enter', true), name('Enter', false), name('G', true)]).toEqual(['Shift Enter', 'Enter', 'G']);
 });
@@ -48,7 +48,7 @@ it('a command is quoted for a shell', () => {
 
 describe('blocks of two attempts', () => {
   const act = (tool: string) => ({ turn: 0, tool, arguments: tool });
-  it('end where both did the same, and lose no turn', () => {
+  it('end where both did the same, and contain every turn', () => {
     const tools = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(tools, tools, (left, right) => {
@@ -68,7 +68,7 @@ describe('the bound of a trajectory', () => {
     columns: { version_first: [1, 4, -1] },
     versions: { numbers: [1, 2, 3, 4, 5], at_ms: [10, 20, 30, 40, 50] },
   } as unknown as ApiFlow;
-  it('is the publication that is one version too far', () => {
+  it('is the publication of the first version that is too new', () => {
     expect([boundOf(flow, 0), boundOf(flow, 1), boundOf(flow, 2), boundOf(flow, -1)]).toEqual([40, undefined, undefined, undefined]);
   });
 });
@@ -81,7 +81,7 @@ describe('completion of a statement', () => {
   ];
   const at = (text: string): readonly string[] => completionsFor(text, text.length, tables).found.map(({ text: found }) => found);
 
-  it('offers tables behind FROM, and columns of the tables that are named', () => {
+  it('offers tables after FROM, and the columns of the tables in the statement', () => {
     expect(at('SELECT 1 FROM st')).toEqual(['steps']);
     expect(at('SELECT 1 FROM steps WHERE re')[0]).toBe('reward_mean');
     expect(at('SELECT turns.to')).toEqual(['tool']);
@@ -89,25 +89,25 @@ describe('completion of a statement', () => {
     expect(at('SELECT step')).not.toContain('step');
   });
 
-  it('puts what was chosen in place of the word', () => {
+  it('replaces the word with the choice', () => {
     const text = 'SELECT rew FROM steps';
     const { from } = completionsFor(text, 10, tables);
     expect(complete(text, 10, { from, chosen: 'reward_mean' })).toEqual({ text: 'SELECT reward_mean FROM steps', caret: 18 });
   });
 });
 
-describe('a chart of an answer', () => {
+describe('a chart of a result', () => {
   const meta = [
     { name: 'at', type: "DateTime64(3, 'UTC')" },
     { name: 'reward', type: 'Nullable(Float64)' },
     { name: 'run', type: 'String' },
   ];
-  it('has a time as its axis and numbers as lines', () => {
+  it('uses a time as its axis and numbers as lines', () => {
     expect(linesOf({ meta }, { x: undefined, y: undefined })).toMatchObject({ axis: 'at', lines: ['reward'], shown: ['reward'] });
     expect(linesOf({ meta: [{ name: 'run', type: 'String' }] }, { x: undefined, y: undefined }).lines).toEqual([]);
   });
 
-  it('is in order, and leaves out what is not a number', () => {
+  it('is sorted, and leaves out values that are not numbers', () => {
     const data = [
       { at: '2026-01-01 00:00:02', reward: 3 },
       { at: '2026-01-01 00:00:00', reward: 1 },

@@ -15,7 +15,7 @@ import { address, matchPath } from './shell/patterns.ts';
 import { placesFor } from './shell/places.ts';
 
 describe('figures', () => {
-  it('never show what was not recorded as zero', () => {
+  it('never show a missing value as zero', () => {
     expect([figure(null), percent(undefined), duration(NaN), age(null, 0), versions(-1, -1)]).toEqual(['–', '–', '–', '–', 'v?']);
   });
 
@@ -33,13 +33,13 @@ describe('figures', () => {
   });
 });
 
-it('texts show what they hide', () => {
+it('texts show hidden characters', () => {
   expect(visible('a\u202eb\u200bc\u0007')).toBe('a‹U+202E›b‹U+200B›c‹U+0007›');
   expect(visible('\u001b[31mred\u001b[0m\n\tplain')).toBe('red\n\tplain');
 });
 
 describe('windows', () => {
-  it('draw what is seen, and a row that is scrolled to is seen', () => {
+  it('contain the visible rows, also after scrolling to a row', () => {
     fc.assert(
       fc.property(fc.nat(100_000), fc.integer({ min: 100, max: 2_000 }), fc.nat(100_000), (count, height, row) => {
         fc.pre(row < count);
@@ -54,7 +54,7 @@ describe('windows', () => {
 });
 
 describe('addresses', () => {
-  it('come back as they went out', () => {
+  it('parse back to their parts', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (run, trajectory) => {
         fc.pre(![run, trajectory].some((text) => /[\ud800-\udfff]/.test(text)));
@@ -66,21 +66,21 @@ describe('addresses', () => {
     );
   });
 
-  it('fit one pattern or none', () => {
+  it('match at most one pattern', () => {
     expect(matchPath('/', '/')).toEqual({});
     expect(matchPath('/runs/:run', '/runs/a/')).toEqual({ run: 'a' });
     expect(matchPath('/runs/:run', '/runs/%')).toBeUndefined();
     expect(matchPath('/runs/:run', '/runs/a/steps')).toBeUndefined();
   });
 
-  it('have the filters and nothing else', () => {
+  it('pass on the filters and nothing else', () => {
     expect(filterQuery(new URLSearchParams('min_reward=1&turn=3&order=asc&tool='))).toBe('min_reward=1&order=asc');
   });
 });
 
 describe('keys', () => {
   const bindings = ['g t', 'g g', 'j', 'Ctrl k'];
-  it('make up sequences', () => {
+  it('form sequences', () => {
     const first = pressKey(bindings, undefined, { name: 'g', at: 0 });
     expect(first.binding).toBeUndefined();
     expect(pressKey(bindings, first.waiting, { name: 't', at: 100 }).binding).toBe('g t');
@@ -89,14 +89,14 @@ describe('keys', () => {
   });
 });
 
-describe('answers', () => {
-  it('are meant by an address up to a part of theirs', () => {
+describe('responses', () => {
+  it('are refreshed by their address and by a parent path', () => {
     const urls = ['/v1/runs/demo', '/v1/runs/demo?x=1', '/v1/runs/demo/curves', '/v1/runs/demo-2', '/v1/runs/demo-2/curves'];
     expect(urls.filter((url) => isUnder(url, '/v1/runs/demo'))).toEqual(urls.slice(0, 3));
     expect(urls.filter((url) => isUnder(url, '/v1/runs/demo?'))).toEqual(urls.slice(0, 2));
   });
 
-  it('are asked for at most a tenth of the time, and again within a while', () => {
+  it('are requested at most a tenth of the time, and eventually again', () => {
     fc.assert(
       fc.property(fc.nat(100_000), fc.nat(5_000), fc.nat(5_000), (askedAtMs, tookMs, after) => {
         const waitMs = waitFor(askedAtMs + after, { askedAtMs, tookMs });
@@ -106,7 +106,7 @@ describe('answers', () => {
     );
   });
 
-  it('of a page are known from its address', () => {
+  it('that a page needs follow from its address', () => {
     const at = (path: string): readonly string[] => firstRequests(new URL(path, 'http://localhost'));
     expect(at('/runs/a%20b?from=3&to=9')).toEqual([
       '/v1/runs/a%20b',
@@ -117,7 +117,7 @@ describe('answers', () => {
   });
 });
 
-it('the palette knows steps and trajectories', () => {
+it('the palette finds steps and trajectories', () => {
   const known = { run: 'a', runs: ['a', 'a-b'] };
   expect(placesFor('12', known)[0]).toEqual({ name: 'Step 12 of a', to: '/runs/a/steps/12' });
   expect(placesFor('a-b-g1.0', known)[0]?.to).toBe('/runs/a-b/t/a-b-g1.0');
@@ -141,14 +141,14 @@ const outline = {
 };
 
 describe('outlines', () => {
-  it('find turns by number, failures, and the next of either', () => {
+  it('find turns by number, failures, and the next failure in either direction', () => {
     expect([placeOf(outline, 0), placeOf(outline, 2), placeOf(outline, 3), placeOf(outline, 9)]).toEqual([0, 1, 2, 3]);
     expect(failures(outline)).toEqual([1]);
     expect([nextOf([1, 4], 1, 1), nextOf([1, 4], 4, 1), nextOf([1, 4], 1, -1), nextOf([], 0, 1)]).toEqual([4, 1, 4, undefined]);
     expect(rowAt(outline, 1)).toMatchObject({ turn: 2, tool: 'search', failed: true, errorType: 'not_found' });
   });
 
-  it('span from the first generation to the last call, and no failure is lost in the minimap', () => {
+  it('span from the first generation to the last call, and show every failure in the minimap', () => {
     expect(spanOf(outline)).toEqual({ startMs: 1_000, endMs: 3_005 });
     expect(minimap(outline, 1)).toEqual([{ ms: 70, failed: 1 / 3, version: 2 }]);
   });
@@ -156,7 +156,7 @@ describe('outlines', () => {
 
 describe('curves', () => {
   const curves = { every: 2, steps: [2, 4], first_steps: [1, 3], series: { a: [1, null] }, low: { a: [0, null] }, high: { a: [9, null] } };
-  it('have a band and say how they were reduced', () => {
+  it('have a band, and say how they were downsampled', () => {
     expect(columnsOf({ own: curves }, { title: 'A', series: ['a'] })).toEqual([Float64Array.of(2, 4), [1, null], [0, null], [9, null]]);
     expect(reduction(curves)).toContain('2 steps');
     const none = { ...curves, series: { b: [null, null] } };
@@ -164,7 +164,7 @@ describe('curves', () => {
     expect([isEmpty(none, { title: 'C', series: ['c'] }), axisIn(none, 'time'), axisIn(none, 'step')]).toEqual([false, 'step', 'step']);
   });
 
-  it('copy nothing, and have no band where each bucket is a step', () => {
+  it('copy no data, and have no band if each bucket is a single step', () => {
     const steps = { every: 1, steps: [2, 3], first_steps: [2, 3], series: { a: [1, 2] } };
     const [x, last, low, high] = columnsOf({ own: steps }, { title: 'A', series: ['a'] });
     expect(last).toBe(steps.series.a);
@@ -175,14 +175,14 @@ describe('curves', () => {
     ]);
   });
 
-  it('of several runs lie where each has a step, and a gap of one is no gap of another', () => {
+  it('of several runs have values at the steps of each run, and gaps of one do not affect another', () => {
     const own = { every: 1, steps: [1, 3], first_steps: [1, 3], series: { a: [1, null] } };
     const other = { every: 1, steps: [2, 3], first_steps: [2, 3], series: { a: [5, 6] } };
     const [x, last, , , theirs] = columnsOf({ own, others: [other] }, { title: 'A', series: ['a'] });
     expect([x, last, theirs]).toEqual([Float64Array.of(1, 2, 3), [1, undefined, null], [undefined, 5, 6]]);
   });
 
-  it('lead back to steps from whatever they lie over', () => {
+  it('map back to steps from any axis', () => {
     const at = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z', '2026-01-01T00:00:20Z'];
     const over = { every: 2, steps: [2, 4, 6], first_steps: [1, 3, 5], series: { at, version_after: [12, 14, 16] } };
     const start = Date.parse(at[0] ?? '') / 1_000;
@@ -195,7 +195,7 @@ describe('curves', () => {
     expect([placeOfStep(over, 'time', 3), placeOfStep(over, 'version', 99), placeOfStep(over, 'step', 3)]).toEqual([start + 10, 16, 3]);
   });
 
-  it('are chosen by a pattern', () => {
+  it('are selected by a pattern', () => {
     expect(chartsLike(mainCharts, '^stale')?.map(({ title }) => title)).toEqual(['Staleness']);
     expect([chartsLike(mainCharts, ''), chartsLike(mainCharts, '(')]).toEqual([mainCharts, undefined]);
     expect(mainCharts.find(({ series }) => series.includes('tokens_mean'))?.title).toContain('Generated');
@@ -222,7 +222,7 @@ describe('the fate of a sample', () => {
     training: [],
     discarded: [],
   };
-  it('ends where the log ends', () => {
+  it('ends at the last stage in the log', () => {
     expect(fateOf(report, 0).map(({ name, state }) => [name, state])).toEqual([
       ['asked for', 'done'],
       ['started', 'open'],

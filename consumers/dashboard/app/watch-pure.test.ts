@@ -18,7 +18,7 @@ describe('the flow', () => {
     .array(fc.tuple(fc.nat(1_000), fc.integer({ min: 1, max: 200 })), { minLength: 1, maxLength: 60 })
     .map((given) => given.map(([start, long]) => [start, start + long] as const).sort((a, b) => a[0] - b[0]));
 
-  it('puts no two bars into one lane at one time, and uses no more lanes than ran at once', () => {
+  it('never overlaps bars in a lane, and has only as many lanes as trajectories ran at once', () => {
     fc.assert(
       fc.property(bars, (given) => {
         const layout = packFlow(flowOf(given), 5_000);
@@ -47,7 +47,7 @@ describe('the flow', () => {
     );
   });
 
-  it('keeps its window inside of what there is, and the time under the wheel where it is', () => {
+  it('keeps its window within the data, and zooms around the pointer', () => {
     const layout = packFlow(flowOf([[0, 100_000]]), 0);
     const closer = moveWindow({ fromMs: 0, toMs: 100_000 }, layout, { zoom: 0.5, aboutMs: 25_000 });
     expect(closer).toEqual({ fromMs: 12_500, toMs: 62_500 });
@@ -59,7 +59,7 @@ describe('the flow', () => {
 describe('aligned attempts', () => {
   const act = fc.record({ turn: fc.constant(0), tool: fc.constantFrom('search', 'access'), arguments: fc.constantFrom('a', 'b', 'c') });
 
-  it('hold every turn of both sides once, in order', () => {
+  it('contain every turn of both sides once, in order', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 12 }), fc.array(act, { maxLength: 12 }), (left, right) => {
         const pairs = alignActs(left, right);
@@ -75,7 +75,7 @@ describe('aligned attempts', () => {
     ]);
   });
 
-  it('have every word of both texts, and mark only words that differ', () => {
+  it('contain every word of both texts, and mark only words that differ', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a ', 'b ', 'c\n')), fc.array(fc.constantFrom('a ', 'b ', 'c\n')), (a, b) => {
         const [left, right] = diffWords(a.join(''), b.join(''));
@@ -114,18 +114,18 @@ describe('the tail', () => {
   });
 });
 
-describe('bytes, heads, and runs beside each other', () => {
+describe('bytes, excerpts, and runs side by side', () => {
   it('are shown as hex and as text', () => {
     expect(hexOf(btoa('junk\u0000'))).toBe(`000000  6a 75 6e 6b 00                                   junk.`);
     expect(hexOf(btoa('x'.repeat(3_000)))).toContain('… 952 more bytes');
   });
 
-  it('begin a little before the match', () => {
+  it('start shortly before the match', () => {
     expect(headOf(`${'a'.repeat(100)}NEEDLE`, 'needle')).toBe(`…${'a'.repeat(60)}NEEDLE`);
     expect(headOf('needle', 'NEEDLE')).toBe('needle');
   });
 
-  it('have one place for a step', () => {
+  it('share one x value per step', () => {
     const run = (steps: number[], values: number[]): ApiCurves => ({
       ...{ every: 1, steps, first_steps: steps, low: {}, high: {} },
       series: { reward_mean: values },
@@ -137,7 +137,7 @@ describe('bytes, heads, and runs beside each other', () => {
     ]);
   });
 
-  it('are told apart when what was dropped is not like what was kept', () => {
+  it('are reported as different if discards are distributed unlike what was kept', () => {
     expect(verdictOf({ discarded: 0 })).toBe('Nothing was dropped.');
     expect(verdictOf({ discarded: 3, reward_ks: 0.01 })).toContain('distributed like');
     expect(verdictOf({ discarded: 3, reward_ks: 0.3, turns_ks: 0.5 })).toContain('differs from what was kept in reward and turns');

@@ -1,4 +1,4 @@
-// Claims the run for a trainer: from then on, only its calls are served.
+// Claims the run for a trainer. From then on, calls of earlier trainers are refused.
 import { decideClaim, headOf, type ClaimEvidence, type ClaimGranted, type RewindDecision } from '../../../streams/leases/decide.ts';
 import type { ClaimAnswer, ClaimRequest, NamedWeights } from '../../../streams/leases/coordinator.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -40,13 +40,13 @@ async function recordingOf(life: ExternalLife, request: ClaimRequest, decision: 
   return { step: 'coordinator.rewind', entries: [...entries, entry], ...publication };
 }
 
-/** Version 0 is the trainer's own unless somebody has published it. */
+/** Nothing for an unpublished version 0: the trainer brings those weights itself. */
 async function restoreOf(life: ExternalLife): Promise<Pick<ClaimAnswer, 'restore'>> {
   const restore = await newestWeights(life);
   return restore.version === 0 && restore.weights === 'unpublished' ? {} : { restore };
 }
 
-/** Refuses a call after the end of the run. A call with the lineage of the end comes from a trainer that has received every response. */
+/** Refuses a call after the run has finished. A call with the final lineage shows that the trainer got the response to its last commit. */
 export function ended(
   { state }: ExternalLife,
   loop: Loop,
@@ -56,7 +56,7 @@ export function ended(
   return { kind: 'refused', error: runEnded(call.doing, state.leases) };
 }
 
-/** Refuses a trainer whose checkpoint is old, and names the version to restore. */
+/** Refuses a trainer with an outdated checkpoint, and names the version to restore. */
 export async function refusedWith(life: ExternalLife, message: string): Promise<{ kind: 'refused'; error: PlatformError }> {
   const context = { restore: await newestWeights(life) };
   return { kind: 'refused', error: new PlatformError('LINEAGE_MISMATCH', message, { context }) };
@@ -70,7 +70,7 @@ async function newestWeights(life: ExternalLife): Promise<NamedWeights> {
   return { version, uri, sha256, format, weights: uri === '' ? 'in_log' : 'elsewhere' };
 }
 
-/** Publishes the older version again, as the newest, so that workers continue from it. */
+/** Makes the newest version from the weights of an older one, and publishes it, so that workers continue from there. */
 async function rewindOf(
   life: ExternalLife,
   { to, abandoned, epoch, reason }: RewindDecision & { readonly epoch: number; readonly reason: string },

@@ -1,4 +1,4 @@
-// Commits a batch: the transaction of a step, once per batch.
+// Commits a leased batch as a step, in one transaction and at most once.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { inStep, reachNothing } from '../../../streams/core/crash-points.ts';
 import type { UpdateMetrics } from '../../../streams/core/learning.ts';
@@ -17,7 +17,7 @@ export const commitJob =
   async (life, loop) => {
     const { state } = life;
     const reportSha256 = reportHash(request);
-    // a run that has ended fences nobody
+    // after the end of a run, epochs no longer matter
     const epoch = state.finished === undefined ? request.epoch : state.leases.epoch;
     const decision = decideCommit(state.leases, { epoch, batchId, batchSha256: request.batch_sha256, reportSha256 });
     if (decision.kind === 'refused') return refusal(decision);
@@ -56,7 +56,7 @@ const toldOf = (
   report_sha256: reportSha256,
 });
 
-/** Metrics that have columns; all others stay in the report. */
+/** The metrics that have columns of their own. The report holds all of them. */
 function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   const of = (name: keyof UpdateMetrics): number => told[name] ?? 0;
   return {
@@ -65,7 +65,7 @@ function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   };
 }
 
-/** The event of weights that the trainer names. */
+/** `PolicyPublished` for weights that the trainer refers to by URI. */
 export function policyOf(
   { architecture }: Pick<ExternalLife, 'architecture'>,
   told: WeightsOfCommit,

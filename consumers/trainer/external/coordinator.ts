@@ -1,4 +1,4 @@
-// Implements the port of external trainers in the loop of the run. Rows are built from the log, outside the loop.
+// Implements the `Coordinator` port on top of the run's loop. Rows are read from the log outside that loop.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Coordinator } from '../../../streams/leases/coordinator.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
@@ -14,7 +14,7 @@ export interface CoordinatorDeps {
   readonly runId: string;
   readonly desk: Desk;
   readonly rows: BatchRows;
-  /** The ledger entry of a batch whose lease has ended. */
+  /** Finds a lease that has ended in the ledger. */
   readonly findLease: (batchId: string) => Promise<BatchLeased | undefined>;
 }
 

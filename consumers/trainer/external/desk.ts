@@ -1,11 +1,11 @@
-// The queue of calls of an external trainer. The loop of the coordinator serves them one at a time, between two commits, so state does not
-// change while a call runs, and its entries are in the ledger before it is answered.
+// The queue of calls from external trainers. The coordinator's loop serves them one at a time, between commits, so the state does not
+// change during a call, and a call returns only after its entries are in the ledger.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { deferred, type Deferred } from '../../../streams/core/waiting.ts';
 import type { Desk, ExternalLife, Job, Loop, CallWait } from '../deps.ts';
 
 interface Waiting {
-  /** True when it was answered. */
+  /** Returns false if the call must be tried again later. */
   tryNow(life: ExternalLife, loop: Loop): Promise<boolean>;
   refuse(error: unknown): void;
 }

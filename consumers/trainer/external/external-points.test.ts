@@ -15,7 +15,7 @@ async function answered<T>(world: ModelWorld, job: Job<T>): Promise<T> {
   return called.answer;
 }
 
-/** Groups that make a batch. */
+/** Enough groups for one batch. */
 async function makeReady(world: ModelWorld): Promise<void> {
   const { state, committer } = world.life;
   const inputs = { settings: modelSettings, training: [], expiries: [], version: state.version, admitting: true };
@@ -25,7 +25,7 @@ async function makeReady(world: ModelWorld): Promise<void> {
   }
 }
 
-it('a coordinator reaches a point before and after each of its transactions, which belong to the step of their name', async () => {
+it('a coordinator has a crash point before and after each of its transactions', async () => {
   const world = await newModelWorld();
   await makeReady(world);
   const watched = watchPoints();

@@ -1,6 +1,7 @@
-// A run of an external trainer over the in-memory log: the real loop, the real ledger, a trainer that is a few lines of the test.
+// A run with an external trainer over the in-memory log: the real loop and ledger, and a trainer of a few lines.
 import { vi } from 'vitest';
-import { closeWorkers, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
 import { findLease } from '../../../streams/leases/find-lease.ts';
 import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
@@ -15,7 +16,7 @@ const stops: (() => Promise<unknown>)[] = [];
 /** Ends the coordinators and workers of a test. */
 export async function closeServed(): Promise<void> {
   for (const stop of stops.splice(0)) await stop();
-  await closeWorkers();
+  await stopFollowing();
 }
 
 export interface Served {
@@ -26,7 +27,7 @@ export interface Served {
 
 let opened = 0;
 
-/** A coordinator of the run; it takes over from the one before. */
+/** Starts a coordinator, which takes over from the previous one. */
 export function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<TrainerDeps> = {}): Served {
   const desk = createDesk();
   const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
@@ -65,7 +66,7 @@ export async function linesOf(coordinator: Coordinator, batch: string): Promise<
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Trains steps one after the other, and answers the lineage of the last. */
+/** Trains steps one after another, and returns the lineage of the last. */
 export async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: number): Promise<ClaimAnswer> {
   let at = claimed;
   for (let made = 0; made < steps; made += 1) {
@@ -76,5 +77,5 @@ export async function train(coordinator: Coordinator, claimed: ClaimAnswer, step
   return at;
 }
 
-/** Weights are elsewhere: the verifier takes the word of the trainer for their hash. */
+/** The weights are not in the log, so the verifier trusts the hash that the trainer reported. */
 export const verifiedAsTold = (rig: Rig): ReturnType<typeof verified> => verified(rig, ({ sha256 }) => sha256);

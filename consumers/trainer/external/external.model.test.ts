@@ -1,6 +1,7 @@
-// The protocol of external trainers under random histories: trainers die before and after their step and their checkpoint, commits and
-// answers are lost, the log goes away, coordinators die with batches out, trainers split, come back older, and lose their weights. Whatever
-// happens, no trajectory is trained twice along the chain of versions, and what the coordinator knows is what the log says.
+// The protocol of external trainers under random histories: trainers die before and after a step or a checkpoint, commits and responses are
+// lost, the log fails, coordinators die while batches are leased, two trainers run at once, and trainers return with old checkpoints or
+// without weights. In every history, no trajectory is trained twice along the chain of versions, and the coordinator's state equals a fold
+// of the log.
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../../infra/testing/events.ts';
 import type { Trajectory } from '../../../streams/group/group.ts';
@@ -43,7 +44,7 @@ const SEEDS = Array.from({ length: Number(process.env['MODEL_RUNS'] ?? 3) }, (_,
 
 type ModelAct = (run: ModelRun, trainer: ModelTrainer) => Promise<void> | void;
 
-/** What happens next, with its weight. A trainer that is not running claims the run first. */
+/** What can happen next, with its weight. Where `needsClaim`, a trainer that is not running claims the run instead. */
 const acts: readonly (readonly [weight: number, act: ModelAct, needsClaim: boolean])[] = [
   [30, works, false],
   [14, (run) => plans(run, []), false],
@@ -69,7 +70,7 @@ const acts: readonly (readonly [weight: number, act: ModelAct, needsClaim: boole
   [3, waits, false],
 ];
 
-/** Nobody calls for a while. */
+/** Time passes without a call. */
 function waits({ world, random }: ModelRun): void {
   world.nowMs += Math.floor(random() * 2 * LEASE_MS);
 }
@@ -79,7 +80,7 @@ const TOTAL = acts.reduce((sum, [weight]) => sum + weight, 0);
 async function actOn(run: ModelRun, trainers: readonly ModelTrainer[]): Promise<void> {
   let dice = run.random() * TOTAL;
   const [, act, needsClaim] = acts.find(([weight]) => (dice -= weight) < 0) ?? acts[0] ?? [];
-  // mostly one trainer, now and then one that should not be there any more
+  // mostly the first trainer, sometimes a second one that should no longer be running
   const trainer = trainers[run.random() < 0.95 ? 0 : 1];
   if (act === undefined || trainer === undefined) return;
   if (needsClaim === true && trainer.epoch === 0) await claims(run, trainer);
@@ -91,7 +92,7 @@ async function actOn(run: ModelRun, trainers: readonly ModelTrainer[]): Promise<
 const openOf = ({ world }: ModelRun): Trajectory[] =>
   [...world.life.state.groups.values()].flatMap((group) => [...group.trajectories.values()].filter(({ winner }) => winner === undefined));
 
-/** A worker answers some requests, mostly with the newest versions. */
+/** A worker finishes some requested trajectories, mostly with the newest versions. */
 async function works(run: ModelRun): Promise<void> {
   for (let left = 1 + Math.floor(run.random() * 3); left > 0; left -= 1) {
     const one = pick(run, openOf(run));
@@ -119,7 +120,7 @@ async function plans(run: ModelRun, expiries: readonly Expiry[]): Promise<void> 
   });
 }
 
-/** An agent died. */
+/** An attempt goes silent and is given up. */
 async function gives(run: ModelRun): Promise<void> {
   const one = pick(
     run,
@@ -128,18 +129,18 @@ async function gives(run: ModelRun): Promise<void> {
   if (one !== undefined) await plans(run, [{ trajectory: one, attempt: one.request.attempt, reason: 'silent' }]);
 }
 
-/** The machine of a trainer is restored from an older backup. */
+/** A trainer restarts with an older checkpoint. */
 function isOlder(_run: ModelRun, trainer: ModelTrainer): void {
   dies(trainer);
   trainer.checkpoints = trainer.checkpoints.slice(0, Math.max(1, trainer.checkpoints.length - 3));
 }
 
-/** The log goes away, before a transaction or after it; the next coordinator may meet that too. */
+/** The next transaction fails, before it is applied or after. It may be that of the next coordinator. */
 function faults({ world, random }: ModelRun): void {
   world.log.failNext(random() < 0.5 ? 'commit' : 'commit_answer');
 }
 
-/** The chain of versions from the newest back to the first, and what was trained on along it. */
+/** Follows the chain of versions from the newest back to the first, and counts what was trained along it. */
 async function checkChain(run: ModelRun): Promise<void> {
   const made = new Map<number, { readonly parent: number; readonly ids: readonly string[] }>();
   const all: string[] = [];
@@ -192,7 +193,7 @@ describe('external trainers, under random histories', () => {
     for (const [what, count] of run.seen) seen.set(what, (seen.get(what) ?? 0) + count);
   });
 
-  it('have met everything that can happen', () => {
+  it('cover every kind of event', () => {
     const happened = ['leased', 'committed', 'replayed', 'prepared, still out', 'prepared, answer lost', 'commit unknown', 'went back'];
     const refusals = ['FENCED', 'LINEAGE_MISMATCH', 'BATCH_RELEASED', 'BATCH_COMMITTED', 'BATCH_OUT_OF_ORDER', 'WEIGHTS_CONFLICT'];
     const weights = ['late weights', 'weights moved', 'restore elsewhere', 'restore unpublished'];

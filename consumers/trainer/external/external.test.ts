@@ -8,7 +8,7 @@ import { serve, claim, lease, commitOf, linesOf, train, verifiedAsTold, closeSer
 
 afterEach(closeServed);
 
-/** Rewards every attempt that has ended so far; answers how many. */
+/** Attaches a reward to every finished attempt, and returns their number. */
 async function rewardAll(rig: Rig, value: number, identifier: string): Promise<number> {
   const ended = (await rig.all('rollouts')).flatMap((read) => (read.type === 'TrajectoryFinished' ? [read.event] : []));
   for (const { trajectory_id: trajectory, group_id: key } of ended) {
@@ -18,7 +18,7 @@ async function rewardAll(rig: Rig, value: number, identifier: string): Promise<n
 }
 
 describe('an external trainer', () => {
-  it('may begin with weights of its own: version 0 is where they are, with their hash', async () => {
+  it('may start from its own weights: version 0 has their URI and hash', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const told = {
@@ -67,7 +67,7 @@ describe('an external trainer', () => {
     expect(steps[1]?.lineage).toBe(first.lineage);
   });
 
-  it('gets the first answer when it repeats a commit, and a refusal for another one', async () => {
+  it('gets the first response when it repeats a commit, and an error for a commit with other contents', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const { coordinator } = serve(rig);
@@ -82,7 +82,7 @@ describe('an external trainer', () => {
     expect((await verifiedAsTold(rig)).steps).toBe(1);
   });
 
-  it('serves the same rows after a restart with the batch out, and accepts the commit', async () => {
+  it('reads the same rows after a restart during a lease, and can commit them', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const before = serve(rig);
@@ -101,7 +101,7 @@ describe('an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('trains on the rewards of the lease, whatever comes while the batch is out and the coordinator restarts', async () => {
+  it('trains on the rewards at the time of the lease, whatever arrives later or after a restart', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const waiting = { settings: { ...settings, rewardNames: 'human' } };
@@ -156,7 +156,7 @@ describe('an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
-  it('loses a batch to time unless it extends the lease, and those behind it', async () => {
+  it('loses a batch and all later ones when a lease expires, unless it extends them', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const { coordinator } = serve(rig, { leaseMs: 400 });
@@ -165,7 +165,7 @@ describe('an external trainer', () => {
     expect(second).toMatchObject({ step: 2, version_before: 1 });
     await expect(coordinator.commit(second.batch_id, commitOf(claimed, second))).rejects.toMatchObject({ code: 'BATCH_OUT_OF_ORDER' });
     const nothing = await coordinator.lease('run-a', { epoch: 1, lineage: claimed.lineage }, new AbortController().signal);
-    expect(nothing, 'as many as allowed are out').toBeUndefined();
+    expect(nothing, 'the limit of leases is reached').toBeUndefined();
     const until = systemClock.monotonic() + 800;
     while (systemClock.monotonic() < until) {
       await coordinator.extend(first.batch_id, claimed);
@@ -181,7 +181,7 @@ describe('an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('brings a step that it had made before it died, unless the batch was released meanwhile', async () => {
+  it('commits a step that it prepared before a crash, unless the batch was released in between', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const { coordinator } = serve(rig);
@@ -192,7 +192,7 @@ describe('an external trainer', () => {
     const successor = await claim(coordinator, { lineage: dead.lineage, prepared });
     const first = await coordinator.commit(leased.batch_id, { ...body, epoch: successor.epoch });
     expect(first).toMatchObject({ version: 1, replayed: false });
-    // the answer was lost, and it died again
+    // the response was lost, and the trainer crashed again
     const third = await claim(coordinator, { lineage: dead.lineage, prepared });
     expect(third).toMatchObject({ epoch: 3, version: 1, lineage: first.lineage });
     expect(await coordinator.commit(leased.batch_id, { ...body, epoch: 3 })).toEqual({ ...first, replayed: true });
@@ -214,7 +214,7 @@ describe('an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('does not go on with a run of the built-in learner, nor the other way round', async () => {
+  it('does not continue a run of the built-in learner, nor the other way around', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const one = { ...settings, steps: 1 };

@@ -1,4 +1,4 @@
-// Leases batches. A lease is recorded in the ledger before it is returned.
+// Leases batches. A lease is in the ledger before the trainer receives it.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
@@ -52,7 +52,7 @@ async function leaseNext(
   if (groups === undefined) return { kind: 'later' };
   const id = batchIdOf(state.runId, step, tried);
   const source = sourceOf(state, groups, step);
-  // this call comes again when it is known; what is selected then may be another batch
+  // retried once the batch is measured; by then the selection may be different
   const measure = loop.measuring?.of(source);
   if (measure === undefined) return { kind: 'later' };
   const named = { batch_id: id, step, epoch: state.leases.epoch, version_before: step - 1 };
@@ -65,13 +65,13 @@ async function leaseNext(
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
 }
 
-/** The whole batch that a step would train on, accounted at the version that it will train from. */
+/** The batch that a step would train on, with staleness relative to the version it starts from; undefined if there are too few groups. */
 function groupsFor({ state, used }: ExternalLife, step: number): readonly Group[] | undefined {
   if (used.steps > 0 && step > used.steps) return undefined;
   return nextBatch(state, { settings: used, training: outGroups(state), version: step - 1 });
 }
 
-/** Reads the rows of the next batch before anybody asks for it. */
+/** Measures the next batch before a trainer requests it. */
 export function measureAhead(life: ExternalLife, loop: Loop): void {
   const { state } = life;
   const { leases: book } = state;
@@ -127,7 +127,7 @@ function answerOf(life: ExternalLife, loop: Loop, lease: BatchLeased): LeaseAnsw
   };
 }
 
-/** Parts that are worth being read beside each other. */
+/** The number of shards that is worth reading in parallel. */
 const shardsOf = ({ rows, tokens }: BatchLeased): number => Math.max(1, Math.min(rows, MOST_SHARDS, Math.ceil(tokens / SHARD_TOKENS)));
 
 export const extendJob =

@@ -1,4 +1,4 @@
-// Batches that an external trainer has leased: their groups, their times, and the entries that end their leases.
+// What the calls of an external trainer have in common: the groups and deadlines of leased batches, and the entries that end leases.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { accountBatch, type AccountedTrajectory } from '../../../streams/batch/batch.ts';
@@ -18,7 +18,7 @@ const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Gr
 /** The groups of every leased batch. */
 export const outGroups = (state: RunState): readonly Group[] => state.leases.out.flatMap((lease) => groupsOf(state, lease));
 
-/** The batch as it was leased: attempts and rewards that came later are not part of it. */
+/** The batch as it was leased, without attempts and rewards that arrived later. */
 export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTimes): PreparedBatch {
   const groups = groupsOf(state, lease);
   const judged = new Map(lease.trajectories.map(({ trajectory_id: id, reward, advantage }) => [id, { reward, advantage }]));
@@ -29,12 +29,12 @@ export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTim
   return { groups, trajectories, ages, counted, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
 }
 
-/** A trajectory as a lease names it. */
+/** A trajectory in the form that `BatchLeased` records. */
 export const leasedTrajectory = ({ groupId, trajectoryId, attempt, reward, advantage }: AccountedTrajectory): LeasedTrajectory => ({
   ...{ group_id: groupId, trajectory_id: trajectoryId, attempt: attempt.number, reward, advantage },
 });
 
-/** A lease of an earlier process starts over, because its trainer could not extend it in between. */
+/** A lease from an earlier process gets its full time again, because its trainer could not extend it while no coordinator ran. */
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {
   const nowMs = life.clock.monotonic();
   const times = leaseTimes.get(batchId) ?? { beganMs: nowMs, waitMs: 0, deadlineMs: nowMs + life.external.leaseMs };
@@ -58,7 +58,7 @@ export interface Recording {
   readonly publication?: Publication;
 }
 
-/** Writes entries about leases. Nothing is folded while it does. */
+/** Appends entries about leases to the ledger. The fold of rollouts waits meanwhile. */
 export async function record(life: ExternalLife, loop: Loop, { step, entries, publication }: Recording): Promise<void> {
   if (entries.length === 0) return;
   await inStep(life.reach ?? reachNothing, step, () => life.feed.exclusively(() => life.committer.append(entries, publication)));

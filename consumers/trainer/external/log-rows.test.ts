@@ -48,13 +48,13 @@ const anyBatch = fc.record({
     }),
     { minLength: 1, maxLength: 8 },
   ),
-  /** Whose record comes next. */
+  /** Which attempt writes the next record. */
   order: fc.array(fc.nat(1_000), { minLength: 40, maxLength: 40 }),
   repeats: fc.array(fc.nat(1_000), { maxLength: 5 }),
 });
 type AnyBatch = typeof anyBatch extends fc.Arbitrary<infer T> ? T : never;
 
-/** What is leased, and attempts beside it whose records lie between. */
+/** The leased attempts, and others whose records are interleaved with theirs. */
 function toldOf({ attempts }: AnyBatch): { readonly leased: readonly Told[]; readonly others: readonly Told[] } {
   const place = (at: number) => ({ groupId: `${RUN}-g${at >> 1}`, trajectoryId: `${RUN}-g${at >> 1}.${at & 1}` });
   return {
@@ -102,7 +102,7 @@ const sizeOf = async (rows: BatchRows, source: RowsSource): Promise<number> =>
   (await all(encodeRows(rows.rows(source), 'ndjson'))).reduce((sum, { length }) => sum + length, 0);
 
 describe('the rows of a batch', () => {
-  it('are those of its attempts in the order of the batch, however their records lie in the log, and so is their measure', async () => {
+  it('follow the order of the batch, as does their measure, in whatever order the log has the records', async () => {
     await fc.assert(
       fc.asyncProperty(anyBatch, fc.constantFrom(0, 3_000, 10_000_000), async (batch, cacheBytes) => {
         const { log, source, leased } = await logged(batch);
@@ -126,7 +126,7 @@ describe('the rows of a batch', () => {
     );
   });
 
-  it('are read in as many passes as the bound on memory takes, and each gives the first that are due', async () => {
+  it('are read in several passes when memory is too small, each of which returns the next attempts in order', async () => {
     await fc.assert(
       fc.asyncProperty(anyBatch, fc.integer({ min: 0, max: 6_000 }), async (batch, heldBytes) => {
         const { log, source, leased } = await logged(batch);
@@ -174,7 +174,7 @@ describe('the rows of a batch', () => {
     expect((await rows.measure(source)).sha256).not.toBe(measure.sha256);
   });
 
-  it('are none of an attempt that the log does not hold any more', async () => {
+  it('are empty for an attempt that the log no longer has', async () => {
     const log = new MemoryLog({ partitions: { rollouts: 1 } });
     const trajectories = [{ group_id: 'g', trajectory_id: 'g.0', attempt: 0, reward: 1, advantage: 0 }];
     const rows = createLogRows({ log: log.reader(), events: late });

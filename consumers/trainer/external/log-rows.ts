@@ -1,5 +1,5 @@
-// Rows of a batch, made from the turns in the log: an attempt at a time, in the order of the batch. Memory holds the attempts that lie between each
-// other in the log, up to a bound, and the rows that were made last, up to another.
+// Makes the rows of a batch from the turns in the log, one attempt at a time, in the order of the batch. Memory is bounded by the buffer of
+// attempts that are interleaved in the log, and by the cache of rows.
 import { LRUCache } from 'lru-cache';
 import { attemptRows, createAttemptCache, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
@@ -9,7 +9,7 @@ import type { TokenRow } from '../../../streams/rows/row.ts';
 import { BatchHash } from '../../../streams/rows/row-hash.ts';
 import { createServingFirst } from './serving-first.ts';
 
-/** Several batches of the usual size, 10 MB each. */
+/** Enough for several batches: one is usually about 10 MB. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** More than are leased at once. */
 const MEASURES = 8;
@@ -31,7 +31,7 @@ const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): Att
   ...(signal === undefined ? {} : { signal }),
 });
 
-/** The log is read many times faster when `events` decodes turns late. */
+/** Reading is many times faster if the events of `source` decode turns lazily. */
 export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): BatchRows {
   const cache = createAttemptCache(cacheBytes);
   const measures = new LRUCache<string, RowsMeasure>({ max: MEASURES });
@@ -45,7 +45,7 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
         const made = attemptRows(read);
         cache.put(read.wanted, made);
         count += 1;
-        // a fetch may hold many attempts, and calls are to be served between them
+        // a fetch may hold many attempts; let calls be served in between
         await new Promise((resolve) => setImmediate(resolve));
         await reading.giveWay?.();
         yield made;

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { closeWorkers, newRig, scriptedWorker } from '../../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker } from '../../../infra/testing/trainer-rig.ts';
 import { deferred } from '../../../streams/core/waiting.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
 import { runTrainer } from '../trainer.ts';
@@ -7,7 +8,7 @@ import { createCoordinator } from './coordinator.ts';
 import { createDesk } from './desk.ts';
 import { createLogRows } from './log-rows.ts';
 
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 
 it('reads the rows of a batch while other calls are served', async () => {
   const rig = newRig();

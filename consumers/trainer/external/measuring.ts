@@ -1,12 +1,12 @@
-// Measures the rows of a batch beside the loop of the coordinator: calls are served meanwhile. The loop asks again when it is woken, and takes what
-// was measured if that is still the batch that it wants.
+// Measures the rows of a batch in the background, so that the coordinator's loop keeps serving calls. When a measurement ends, it wakes the
+// loop, which uses the result if it still wants the same batch.
 import type { BatchRows, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
 
 export interface Measuring {
   readonly isBusy: boolean;
-  /** What the batch measures; undefined while it is not known, and then the loop is woken. Throws what ended the measuring. */
+  /** Returns undefined until the batch is measured; the loop is woken then. Throws if measuring failed. */
   of(batch: RowsSource): RowsMeasure | undefined;
-  /** Nothing is measured any more. */
+  /** Aborts a running measurement. */
   close(): void;
 }
 
@@ -16,7 +16,7 @@ interface MeasuredBatch {
   failure: { readonly error: unknown } | undefined;
 }
 
-/** Everything that the hash of a batch is made of beside the log. */
+/** Together with the log, the trajectories determine the hash of a batch. */
 const keyOf = ({ trajectories }: RowsSource): string => JSON.stringify(trajectories);
 
 export function createMeasuring(rows: BatchRows, wake: () => void): Measuring {
@@ -44,7 +44,7 @@ export function createMeasuring(rows: BatchRows, wake: () => void): Measuring {
         if (last.failure !== undefined) throw last.failure.error;
         return last.result;
       }
-      // one after the other: what a batch leaves is known when the next one is measured
+      // one at a time: a batch may depend on the one before it
       if (isBusy) return undefined;
       isBusy = true;
       last = { key, result: undefined, failure: undefined };

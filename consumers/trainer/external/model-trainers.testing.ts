@@ -1,5 +1,5 @@
-// Trainers that do what trainers do and what they must not: they die at every moment, come back with old checkpoints, lose answers, and go on
-// after they were fenced. Each call notes what contradicts the protocol.
+// Trainers that behave correctly and incorrectly: they crash at any moment, return with old checkpoints, lose responses, and continue after
+// they were fenced. Each call records violations of the protocol.
 import type {
   ClaimAnswer,
   ClaimRequest,
@@ -29,12 +29,12 @@ interface ModelCheckpoint {
 
 export interface ModelTrainer {
   readonly id: string;
-  /** 0 = it is not running. */
+  /** 0 = the trainer is not running. */
   epoch: number;
   lineage: string;
   version: number;
   held: LeaseAnswer[];
-  /** The step that it has made and not heard of. */
+  /** A step that was trained and whose commit has had no response. */
   made: PreparedStep | undefined;
   /** Newest last. */
   checkpoints: ModelCheckpoint[];
@@ -44,9 +44,9 @@ export interface ModelRun {
   readonly world: ModelWorld;
   readonly random: () => number;
   readonly violations: string[];
-  /** How often each thing happened. */
+  /** Number of occurrences of each event. */
   readonly seen: Map<string, number>;
-  /** The first answer to each commit, and what was committed. */
+  /** The first response to the commit of each batch, and the request. */
   readonly commits: Map<string, { readonly answer: CommitAnswer; readonly body: Omit<CommitRequest, 'epoch'> }>;
 }
 
@@ -57,7 +57,7 @@ export const newTrainer = (id: string): ModelTrainer => ({
 export const note = (run: ModelRun, what: string): void => void run.seen.set(what, (run.seen.get(what) ?? 0) + 1);
 export const pick = <T>({ random }: ModelRun, from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)];
 
-/** An answer to a trainer that is not the newest would be wrong. */
+/** Only the newest trainer may get a response that is not an error. */
 function heed(run: ModelRun, trainer: ModelTrainer, called: object): void {
   const newest = run.world.life.state.leases.epoch;
   if ('answer' in called && trainer.epoch !== newest) run.violations.push(`epoch ${trainer.epoch} was served beside ${newest}`);
@@ -67,7 +67,7 @@ function heed(run: ModelRun, trainer: ModelTrainer, called: object): void {
   }
 }
 
-/** Only what is in its checkpoints is left. */
+/** The trainer crashes: only its checkpoints remain. */
 export function dies(trainer: ModelTrainer): void {
   Object.assign(trainer, { epoch: 0, held: [], made: undefined });
 }
@@ -87,7 +87,7 @@ function checkRestore(run: ModelRun, { version, sha256, weights }: NamedWeights)
   note(run, `restore ${weights}`);
 }
 
-/** Claims the run as a trainer does that starts: with its checkpoint if there is one. */
+/** Claims the run as a starting trainer does, with its checkpoint if it has one. */
 export async function claims(run: ModelRun, trainer: ModelTrainer): Promise<void> {
   const prepared = trainer.checkpoints.at(-1)?.prepared;
   const before = run.world.life.state.leases.out[0]?.batch_id;
@@ -113,12 +113,12 @@ function claimOf({ id, checkpoints }: ModelTrainer): ClaimRequest {
   return { trainer_id: id, lineage, prepared: { batch_id: prepared.batchId, weights_sha256: prepared.body.policy?.sha256 ?? '' } };
 }
 
-/** Its checkpoint is not the newest version: it restores that, or it cannot and takes the run back. */
+/** Its checkpoint is outdated: it restores the newest version, or rewinds the run if it cannot. */
 async function comesBack(run: ModelRun, trainer: ModelTrainer, called: { refused: string; error: { context: unknown } }): Promise<void> {
   note(run, called.refused);
   if (called.refused !== 'LINEAGE_MISMATCH') run.violations.push(`a claim was refused with ${called.refused}`);
   const { restore } = called.error.context as { restore?: NamedWeights };
-  if (restore === undefined) run.violations.push('nothing is said of what to restore');
+  if (restore === undefined) run.violations.push('the error does not name a version to restore');
   else checkRestore(run, restore);
   const goesBack = run.random() < 0.4 || restore?.weights === 'unpublished';
   if (goesBack) await rewinds(run, trainer);
@@ -154,7 +154,7 @@ export async function leases(run: ModelRun, trainer: ModelTrainer): Promise<void
   if (trainer.held.some(({ batch_id: id }) => id === leased.batch_id)) run.violations.push(`${leased.batch_id} was leased twice`);
   checkLease(run, leased);
   note(run, 'leased');
-  // the answer may be lost
+  // the response may be lost
   if (run.random() < 0.9) trainer.held.push(leased);
 }
 
@@ -169,7 +169,7 @@ function checkLease({ world, violations }: ModelRun, { batch_id: id, version_bef
   }
 }
 
-/** The optimizer step on the first batch that it holds, with a checkpoint behind it or without. */
+/** Runs an optimizer step on the first batch that it holds, and usually saves a checkpoint. */
 export function trains(run: ModelRun, trainer: ModelTrainer): void {
   const [lease] = trainer.held;
   if (lease === undefined || trainer.made !== undefined) return;
@@ -182,7 +182,7 @@ export function trains(run: ModelRun, trainer: ModelTrainer): void {
   if (run.random() < 0.6) trainer.checkpoints.push({ version: trainer.version, lineage: trainer.lineage, prepared: made });
 }
 
-/** Commits what it has made. `must`: the coordinator has just said that it will take it. */
+/** Commits the trained step. `must`: the coordinator has just promised to accept it. */
 export async function commits(run: ModelRun, trainer: ModelTrainer, how: 'may' | 'must' = 'may'): Promise<void> {
   const { made } = trainer;
   if (made === undefined) return;
@@ -192,7 +192,7 @@ export async function commits(run: ModelRun, trainer: ModelTrainer, how: 'may' |
   heed(run, trainer, called);
   if ('died' in called) {
     note(run, 'commit unknown');
-    // it says the same again, or its successor does
+    // the trainer repeats the commit, or its successor does
     if (run.random() < 0.5) dies(trainer);
     return;
   }
@@ -213,7 +213,7 @@ function committed(run: ModelRun, trainer: ModelTrainer, { made, answer }: { mad
     run.violations.push(`${batchId} was committed twice`);
   if (first === undefined) run.commits.set(batchId, { answer, body });
   note(run, answer.replayed ? 'replayed' : 'committed');
-  // the answer may be lost: it commits again, or dies
+  // the response may be lost: the trainer commits again, or crashes
   if (run.random() < 0.15) return;
   Object.assign(trainer, { made: undefined, version: answer.version, lineage: answer.lineage });
   trainer.held = trainer.held.filter(({ batch_id: id }) => id !== batchId);
@@ -221,7 +221,7 @@ function committed(run: ModelRun, trainer: ModelTrainer, { made, answer }: { mad
   trainer.checkpoints = trainer.checkpoints.slice(-6);
 }
 
-/** Says again, or otherwise, what was committed before. */
+/** Repeats an earlier commit with the same contents or with others. */
 export async function repeats(run: ModelRun, trainer: ModelTrainer): Promise<void> {
   const said = pick(run, [...run.commits].slice(-20));
   if (said === undefined) return;
@@ -248,7 +248,7 @@ export async function extendsOrReleases(run: ModelRun, trainer: ModelTrainer): P
   if ('answer' in called) note(run, releases ? 'released' : 'extended');
 }
 
-/** Weights of some version, late, or again elsewhere, or other ones. */
+/** Publishes weights of some version: late, at a new location, or with the wrong hash. */
 export async function publishes(run: ModelRun): Promise<void> {
   const version = Math.max(0, run.world.life.state.version - Math.floor(run.random() * 4));
   const known = publishedIn(run.world).get(version);

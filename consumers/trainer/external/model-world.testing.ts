@@ -1,5 +1,5 @@
-// A coordinator without its loop, over the log in memory: calls are served one after the other, time is a number, and a coordinator that dies
-// is replaced by one that knows only the log.
+// A coordinator without its loop, over the in-memory log: calls are served one after another, time is a number, and a coordinator that
+// crashes is replaced by one that folds the log.
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
@@ -34,7 +34,7 @@ export const modelSettings: RunSettings = {
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };
 const questions = { count: 1, at: () => question, find: () => question };
 
-/** What a call came to; a coordinator that died over it answers nothing. */
+/** The result of a call; there is no response if the coordinator crashed during it. */
 export type CallResult<T> = { readonly answer: T } | { readonly refused: string; readonly error: PlatformError } | { readonly died: true };
 
 const newLoop = (rows: BatchRows): Loop => ({
@@ -45,11 +45,11 @@ const newLoop = (rows: BatchRows): Loop => ({
 
 export interface ModelWorld {
   readonly log: MemoryLog;
-  /** Moves on only when the test says so. */
+  /** Advanced by the test. */
   nowMs: number;
   life: ExternalLife;
   loop: Loop;
-  /** How often a coordinator was replaced. */
+  /** Number of coordinators that were replaced. */
   restarts: number;
 }
 
@@ -86,7 +86,7 @@ export async function newModelWorld(): Promise<ModelWorld> {
   return world;
 }
 
-/** The state of a coordinator that knows only the log. */
+/** The state of a new coordinator, folded from the log. */
 export async function refolded({ log }: Pick<ModelWorld, 'log'>): Promise<RunState> {
   const events = codecReader(log.codec);
   const { state } = await recoverRun({ runId: RUN, log: log.reader(), events });
@@ -102,11 +102,11 @@ export async function restart(world: ModelWorld): Promise<void> {
   world.restarts += 1;
 }
 
-/** Serves a call as the loop does; one that fails with the log ends the coordinator. */
+/** Serves a call as the loop does. If the log fails, the coordinator crashes. */
 export async function call<T>(world: ModelWorld, job: Job<T>): Promise<CallResult<T | undefined>> {
   try {
     let outcome = await job(world.life, world.loop);
-    // the loop asks again once the rows of the batch are measured
+    // like the loop, try again once the rows of the batch are measured
     while (outcome.kind === 'later' && world.loop.measuring?.isBusy === true) {
       await new Promise((resolve) => setImmediate(resolve));
       outcome = await job(world.life, world.loop);
@@ -119,7 +119,7 @@ export async function call<T>(world: ModelWorld, job: Job<T>): Promise<CallResul
   }
 }
 
-/** The same for what the coordinator does by itself. */
+/** The same for work that the coordinator does without a call. */
 export async function byItself(world: ModelWorld, work: () => Promise<void>): Promise<void> {
   await work().catch(() => restart(world));
 }
@@ -138,7 +138,7 @@ async function foldNew({ log }: Pick<ModelWorld, 'log'>, state: RunState): Promi
   });
 }
 
-/** An attempt from its start to its end; `versions` are those of its turns. */
+/** Writes an attempt from start to finish; `versions` are those of its turns. */
 export async function roll(
   world: ModelWorld,
   at: { readonly id: string; readonly attempt: number },
@@ -173,7 +173,7 @@ export async function verifyLedger(world: Pick<ModelWorld, 'log'>): Promise<Ledg
   return verifier.report();
 }
 
-/** Steps whose batch cannot be made again from the log. */
+/** Steps whose batch cannot be rebuilt from the log. */
 export async function differingSteps({ log }: Pick<ModelWorld, 'log'>): Promise<readonly string[]> {
   const found: string[] = [];
   const weights = { put: async () => '', get: async () => Buffer.alloc(0) };
@@ -196,7 +196,7 @@ export function publishedIn({ log }: Pick<ModelWorld, 'log'>): ReadonlyMap<numbe
   return published;
 }
 
-/** Everything of a state that decides anything. */
+/** The parts of a state that affect decisions. */
 export function summaryOf(state: RunState) {
   const byId = <T extends { readonly id: string }>(all: Iterable<T>): T[] => [...all].sort((a, b) => (a.id < b.id ? -1 : 1));
   const groups = byId(state.groups.values()).map((group) => ({

@@ -1,5 +1,5 @@
-// Weights of a committed version that come later than its commit, or are elsewhere now. The ledger names them, so that a version never has
-// two.
+// Publishes the weights of a committed version after its commit, or at a new location. The ledger records their hash, so a version never
+// has two different sets of weights.
 import type { PublishAnswer, PublishRequest } from '../../../streams/leases/coordinator.ts';
 import { decidePublish } from '../../../streams/leases/decide.ts';
 import type { CommittedVersion } from '../../../streams/leases/lease-book.ts';

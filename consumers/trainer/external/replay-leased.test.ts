@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
-import { closeWorkers, newRig, scriptedWorker, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import { createCodec } from '../../../schemas/codec.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
 import { replayRun, type ReplayTotal, type StepReplay } from '../replay.ts';
@@ -9,9 +10,9 @@ import { createCoordinator } from './coordinator.ts';
 import { createDesk } from './desk.ts';
 import { createLogRows } from './log-rows.ts';
 
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 
-/** A run of five steps that an external trainer made. */
+/** Trains five steps with an external trainer. */
 async function madeRun(): Promise<Rig> {
   const rig = newRig();
   await scriptedWorker(rig);
@@ -45,7 +46,7 @@ async function replayed({ log, events }: Rig): Promise<ReplayTotal & { readonly 
 }
 
 describe('the replay of a run with an external trainer', () => {
-  it('makes the rows of each step again, and finds those that differ', async () => {
+  it('rebuilds the rows of each step, and finds differences', async () => {
     const rig = await madeRun();
     const whole = await replayed(rig);
     expect(whole).toMatchObject({ steps: 5, differing: 0, isExternal: true });

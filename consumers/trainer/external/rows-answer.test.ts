@@ -32,7 +32,7 @@ const lines = async (request: RowsRequest): Promise<readonly { row: number }[]> 
     .slice(0, -1)
     .map((line) => JSON.parse(line) as { row: number });
 
-describe('the answer of rows', () => {
+describe('the response with rows', () => {
   it.each([
     [undefined, 'application/x-ndjson'],
     ['*/*', 'application/x-ndjson'],
@@ -45,7 +45,7 @@ describe('the answer of rows', () => {
     expect([status, headers['content-type'], headers['vary']]).toEqual([200, type, 'accept']);
   });
 
-  it('is nothing for who has them, in the same format', async () => {
+  it('is 304 for a client that has them in the same format', async () => {
     const { headers } = await ask({ accept: ARROW });
     expect(headers['etag']).toContain(SHA);
     expect(await ask({ accept: ARROW, ifNoneMatch: `"x", W/${headers['etag'] ?? ''}` })).toMatchObject({ status: 304, body: undefined });
@@ -53,7 +53,7 @@ describe('the answer of rows', () => {
     expect((await ask({ ifNoneMatch: '*' })).status).toBe(304);
   });
 
-  it('is any range of the same bytes', async () => {
+  it('can be any range of the same bytes', async () => {
     for (const accept of [ARROW, 'application/x-ndjson']) {
       const whole = await bytes({ accept });
       await fc.assert(
@@ -76,7 +76,7 @@ describe('the answer of rows', () => {
     }
   });
 
-  it('is shards that hold each row once, in order', async () => {
+  it('can be split into shards that contain each row once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (of) => {
         const parts = await Promise.all(Array.from({ length: of }, (_, part) => lines({ shard: `${part}/${of}` })));
@@ -87,7 +87,7 @@ describe('the answer of rows', () => {
     await expect(ask({ shard: '3/3' })).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
   });
 
-  it('is a refusal once the log gives other rows than those of the lease', async () => {
+  it('is an error once the log yields rows that differ from those of the lease', async () => {
     await expect(answerRows(lease, given('b'.repeat(64)), {})).rejects.toMatchObject({ code: 'ROWS_GONE' });
   });
 });

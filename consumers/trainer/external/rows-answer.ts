@@ -1,5 +1,5 @@
-// How the rows of a batch are answered over HTTP: in the format that is asked for, all of them or a shard, whole or a range of bytes, or not at all
-// for who has them. The same request gets the same bytes, always.
+// The HTTP response with the rows of a batch: as Arrow or NDJSON, all rows or a shard, in full or as a byte range, or 304 if the client has
+// them. The same request always gets the same bytes.
 import { encodeRows, mediaTypes, type RowFormat } from '../../common/rows/encode.ts';
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -7,7 +7,7 @@ import type { RowsAnswer, RowsRequest } from '../../../streams/leases/coordinato
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
 
-/** Throws ROWS_GONE when the log does not give the rows of the lease any more. */
+/** Throws ROWS_GONE if the log no longer has the records that the rows were made from. */
 export async function answerRows(lease: BatchLeased, rows: BatchRows, request: RowsRequest): Promise<RowsAnswer> {
   const format = formatFor(request.accept);
   const etag = `"${lease.batch_sha256}${format === 'arrow' ? '.arrow' : ''}"`;
@@ -28,7 +28,7 @@ export async function answerRows(lease: BatchLeased, rows: BatchRows, request: R
   return { status: 206, headers: { ...typed, ...part }, body: bytesWithin(bytes(), start, end) };
 }
 
-/** NDJSON unless Arrow is liked better. */
+/** NDJSON unless the Accept header prefers Arrow. */
 function formatFor(accept = ''): RowFormat {
   const liked = new Map(
     accept.split(',').map((one) => {
@@ -46,7 +46,7 @@ interface Extent {
   readonly end: number;
 }
 
-/** Rows of part `i` of `n`: the parts follow each other, and each is complete in itself. */
+/** The rows of shard `i/n`. Shards are consecutive, and each is a complete document. */
 function shardOf(shard: string | undefined, rows: number): Extent {
   const [part = 0, of = 1] = (shard ?? '0/1').split('/').map(Number);
   if (!(part < of))
@@ -61,7 +61,7 @@ async function* within(rows: AsyncIterable<TokenRow>, { start, end }: Extent): A
   }
 }
 
-/** An If-None-Match header names the tag. */
+/** True if an If-None-Match header contains the tag. */
 const names = (header: string | undefined, etag: string): boolean =>
   header !== undefined && header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
@@ -72,7 +72,7 @@ interface AskedRange {
   readonly last: number | undefined;
 }
 
-/** Undefined for what is no range of bytes, or several, which is then ignored. */
+/** Undefined for several ranges and for anything else that is not one byte range: the header is then ignored. */
 function rangeOf(header: string | undefined): AskedRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first + last === '' || (first !== '' && last !== '' && Number(last) < Number(first))) return undefined;

@@ -1,4 +1,4 @@
-// The part of the coordinator's loop for external trainers: expired leases and queued calls.
+// What the loop does for external trainers: end expired leases, serve queued calls, and measure the next batch.
 import type { Loop, ExternalLife } from '../deps.ts';
 import { measureAhead } from './lease.ts';
 import { expireLeases } from './leases.ts';
@@ -12,8 +12,8 @@ export async function serveTrainer(life: ExternalLife, loop: Loop): Promise<void
 const TICK_MS = 200;
 
 /**
- * The run has ended, and the answer that said so may have been lost: calls are answered from the ledger until the trainer shows that it
- * heard, or the time is over. Afterwards the API answers them.
+ * After the run has finished, the last response may have been lost. Calls are served until the trainer shows that it received the response,
+ * or until `lingerMs` is over. From then on, the API answers them from the ledger.
  */
 export async function linger(life: ExternalLife, loop: Loop, signal: AbortSignal): Promise<void> {
   const untilMs = life.clock.monotonic() + life.external.lingerMs;

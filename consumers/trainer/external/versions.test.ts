@@ -1,4 +1,4 @@
-// What an external trainer can do about versions that were committed: late weights, rewinds, and what is answered after the end.
+// Committed versions of an external trainer: weights that are published late, rewinds, and responses after the end of the run.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newRig, scriptedWorker, settings } from '../../../infra/testing/trainer-rig.ts';
 import type { Coordinator } from '../../../streams/leases/coordinator.ts';
@@ -11,7 +11,7 @@ import { serve, claim, lease, commitOf, linesOf, train, verifiedAsTold, closeSer
 afterEach(closeServed);
 
 describe('the versions of an external trainer', () => {
-  it('repeats the last answer after the end of the run, first by itself and then from the ledger', async () => {
+  it('get the same response to a repeated commit after the end of the run, from the coordinator and then from the ledger', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const { coordinator, ended } = serve(rig, { lingerMs: 60_000 }, { settings: { ...settings, steps: 1 } });
@@ -33,7 +33,7 @@ describe('the versions of an external trainer', () => {
     };
     await vi.waitFor(() => check(coordinator), { timeout: 10_000, interval: 20 });
     const after = coordinator.lease('run-a', { epoch: 1, lineage: first.lineage }, new AbortController().signal);
-    await expect(after, 'it has heard the end').rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    await expect(after, 'a call with the last lineage').rejects.toMatchObject({ code: 'RUN_FINISHED' });
     expect(await ended).toEqual({ kind: 'finished', version: 1 });
     await check(inLedger);
     await expect(inLedger.rows('run-a/step/9.0', {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -43,7 +43,7 @@ describe('the versions of an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
-  it('publishes weights after their commit, and elsewhere, but never others', async () => {
+  it('may be published after their commit and at a new location, but never with other weights', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const { coordinator } = serve(rig);
@@ -75,7 +75,7 @@ describe('the versions of an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
-  it('goes back to an older version: what was learned since is abandoned, and what was sampled from it is not trained on', async () => {
+  it('can be rewound: later steps are abandoned, and samples of their versions are not trained on', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const first = serve(rig, {}, { settings: { ...settings, steps: 20 } });

@@ -157,7 +157,7 @@ function figuresOf(services: ReadonlyMap<string, Mutable>) {
   };
 }
 
-/** The pace of training, measured from the first report on: a resumed run starts with steps that it made earlier. */
+/** The pace of training since the first report, because a resumed run starts with the steps that it made earlier. */
 function createPace({ nowMs }: Pick<ProgressOptions, 'nowMs'>) {
   let first: { readonly step: number; readonly atMs: number } | undefined;
   let last: { readonly step: number; readonly atMs: number } | undefined;

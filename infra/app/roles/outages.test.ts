@@ -36,7 +36,7 @@ describe('an outage', () => {
       'waiting:no broker',
       'live:',
     ]);
-    expect(logger.lines.map(({ message }) => message)).toEqual(['waiting out an outage', 'going on after an outage']);
+    expect(logger.lines.map(({ message }) => message)).toEqual(['waiting out an outage', 'continuing after an outage']);
   });
 
   it('is not what anything else is', async () => {

@@ -30,7 +30,7 @@ export async function throughOutages<T>(options: OutageOptions, work: (report: R
       return;
     }
     if (trouble !== '' && (status.state === 'live' || status.state === 'catching_up')) {
-      logger.info({}, 'going on after an outage');
+      logger.info({}, 'continuing after an outage');
       trouble = '';
       backoff.reset();
     }

@@ -34,7 +34,7 @@ describe('a role as a process', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('ends with 0 when it is finished, and leaves nothing behind', async () => {
+  it('exits with 0 when it has finished, and removes its listeners', async () => {
     const made = host();
     expect(await runRole({ name: 'trainer', config, main: async () => 'finished' }, made)).toBe(0);
     expect(made.events.eventNames()).toEqual([]);
@@ -53,7 +53,7 @@ describe('a role as a process', () => {
     }
   });
 
-  it('answers for its health on a port of its own', async () => {
+  it('serves its health on its own port', async () => {
     vi.useRealTimers();
     const port = await freePort();
     const made = host();
@@ -70,7 +70,7 @@ describe('a role as a process', () => {
     await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
   });
 
-  it('is told of the health of others', async () => {
+  it('receives the health of other roles', async () => {
     const made = host();
     const services = [{ name: 'trainer', state: 'live', detail: '', restarts: 0, sinceMs: 1 }];
     let seen: unknown;
@@ -84,14 +84,14 @@ describe('a role as a process', () => {
     expect(seen).toEqual(services);
   });
 
-  it('stops when its supervisor is gone', async () => {
+  it('stops when its supervisor disconnects', async () => {
     const made = host();
     const run = runRole({ name: 'api', config, main: patient }, made);
     made.events.emit('disconnect');
     expect(await run).toBe(143);
   });
 
-  it('is ended as it is when stopping takes too long, or at a second signal', async () => {
+  it('exits at once if stopping takes too long, or at a second signal', async () => {
     const made = host();
     void runRole({ name: 'store', config, main: () => new Promise(() => undefined) }, made);
     made.events.emit('SIGTERM', 'SIGTERM');
@@ -103,7 +103,7 @@ describe('a role as a process', () => {
     expect(made.exits).toEqual([130, 130]);
   });
 
-  it('tells why it failed, and exits with the code of that', async () => {
+  it('reports why it failed, and exits with the code of the error', async () => {
     const fail = (error: Error): RoleMain => {
       return () => Promise.reject(error);
     };
@@ -117,7 +117,7 @@ describe('a role as a process', () => {
     expect(bug.sent).toEqual([{ type: 'failed', code: 'INTERNAL', message: 'x is not a function' }]);
   });
 
-  it('sends its metrics, and passes on those of others', async () => {
+  it('sends its metrics to the supervisor, and serves those of other roles', async () => {
     const made = host();
     let context: RoleContext | undefined;
     const main: RoleMain = (given, signal) => {

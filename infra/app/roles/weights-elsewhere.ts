@@ -6,7 +6,7 @@ import { createWeightsReader, type WeightsReader } from '../../web/weights-reade
 const MB = 2 ** 20;
 const TIMEOUT_MS = 60_000;
 
-/** The caller closes it. What comes over HTTP is kept in a folder of the run. */
+/** The caller must close it. Downloads are kept in a folder of the run. */
 export const weightsElsewhere = ({ dataDir, weightsHosts, weightsMaxMb }: Config, run: string): WeightsReader =>
   createWeightsReader({
     ...{ allowed: weightsHosts, maxBytes: weightsMaxMb * MB, timeoutMs: TIMEOUT_MS },

@@ -1,4 +1,4 @@
-// A record with an unknown schema, through a real broker, sink and store: listed, shown, retried, stored once.
+// A record with an unknown schema, through a real broker, sink, and store: it is listed, shown, retried, and stored once.
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -99,7 +99,7 @@ describe('dead letters', { timeout: 120_000 }, () => {
     expect(audit, audit.out).toMatchObject({ code: 0 });
   });
 
-  it('that fail again name the one that they came from', async () => {
+  it('that fail again refer to the original letter', async () => {
     const [place] = await log.kafka.appendRaw('rollouts', [{ key: 'g2', value: Buffer.from([0, 1, 2]), headers: {} }]);
     const id = `rollouts/${place?.partition ?? -1}/${place?.offset ?? -1}`;
     await stored();
@@ -114,7 +114,7 @@ describe('dead letters', { timeout: 120_000 }, () => {
     expect(await count(`dead_letter_events where reason = 'not_framed'`)).toBe(2);
   });
 
-  it('are asked for by id or by filter', async () => {
+  it('are selected by id or by filter', async () => {
     expect(await run('retry')).toMatchObject({ code: 2, error: expect.stringContaining('--all') as unknown });
     expect(await run('retry', 'rollouts/0/1', '--all')).toMatchObject({ code: 2 });
     expect(await run('retry', 'rollouts/0/1', '--reason', 'x')).toMatchObject({ code: 2 });

@@ -98,7 +98,7 @@ it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async (
 
   const first = await command(env, 'evaluate', ...flags, '--format', 'json', '--out', join(dir, 'result.csv'));
   expect(first).toMatchObject({ code: 0 });
-  expect(first.error).toMatch(/^gaia: 1 rows come with a file that the agent does not see and are not asked, 2 questions are left; .*\n$/);
+  expect(first.error).toMatch(/^gaia: 1 rows have an attachment, which agents do not see, and are left out; 2 questions remain; .*\n$/);
   const printed = JSON.parse(first.out) as Printed;
   expect(printed.evaluations).toMatchObject([
     {

@@ -1,18 +1,18 @@
-// Shows the way into the dashboard and opens it once, as the API tells where it listens and that it answers.
+// Prints a link to the dashboard once the API reports its address, and opens the dashboard once the API is live.
 import { linkWithTicket } from '../../http/tickets.ts';
 
 interface DashboardLinkOptions {
-  /** Empty for none. */
+  /** Token of the dashboard; empty if there is none. */
   readonly token: string;
   readonly open: (link: string) => void;
-  /** Called with a link that signs a browser in, where there is a token. */
+  /** Called with a link that signs a browser in, if there is a token. */
   readonly tell: (link: string) => void;
 }
 
 export interface DashboardLink {
-  /** Takes every event of a running `up`. */
+  /** To be called with every event of a running `up`. */
   changed(kind: string, fields: Readonly<Record<string, unknown>>): void;
-  /** The link to show; empty where the address of the API is enough. */
+  /** The link to show; empty if no token is needed. */
   readonly text: () => string;
 }
 
@@ -30,7 +30,7 @@ export function createDashboardLink({ token, open, tell }: DashboardLinkOptions)
         tell(shown);
       } else if (kind === 'status' && fields['state'] === 'live' && url !== '' && !isOpen) {
         isOpen = true;
-        // a link of its own: the one that is shown still works
+        // a second ticket, so that the printed link still works
         open(linkWithTicket(url, token));
       }
     },

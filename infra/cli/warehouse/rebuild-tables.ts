@@ -1,8 +1,8 @@
 // Drops and recreates the tables of the project. Nothing else in the database is touched.
 //
-// A crash in between is visible and the command can be repeated: the record of the migrations is dropped last, so that nobody recreates
-// empty tables while the offsets of the sink still say that they are full. A sink that starts meanwhile fails on a missing table and has
-// stored nothing.
+// After a crash in between, the tables are missing and the command can be repeated: the record of the migrations is dropped last, so that
+// no process recreates empty tables while the sink's offsets are still at the end of the log. A sink that starts in between fails on a
+// missing table and stores nothing.
 import type { TableName } from '../../../consumers/warehouse/rows/tables.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Position } from '../../../streams/core/ports.ts';

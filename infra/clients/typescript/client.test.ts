@@ -7,7 +7,7 @@ interface SentRequest {
   readonly body: unknown;
 }
 
-/** A client of an API that answers what the test says; an Error breaks the connection. */
+/** A client of a fake API with responses from the test; an Error breaks the connection. */
 function clientOf(answer: (asked: SentRequest, count: number) => Response | Error): {
   readonly ts: Turnstream;
   readonly asked: SentRequest[];
@@ -36,7 +36,7 @@ const lease = (step: number) => ({
   ...{ deadline: '', groups: [], data: { href: `/v1/batches/demo%2Fstep%2F${step}.0/rows`, formats: ['ndjson'], shards: 1 } },
 });
 
-/** Answers a trainer whose steps all go well. */
+/** The API of a coordinator that accepts every step. */
 function coordinator({ path }: SentRequest, state: { step: number }): Response {
   if (path.endsWith('/trainer')) return json(claim);
   if (path.endsWith(':lease')) return json(lease(state.step + 1));
@@ -86,7 +86,7 @@ describe('the client', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('goes on with the live stream where it broke', async () => {
+  it('resumes the live stream where it broke', async () => {
     const stream = (n: number): Response =>
       new Response(`event: connected\nid: p${n - 1}\ndata: {}\n\nevent: A\nid: p${n}\ndata: {"n":${n}}\n\nevent: half`);
     const { ts, asked } = clientOf((_, count) => (count === 2 ? json({}, 503) : stream(count)));
@@ -110,7 +110,7 @@ describe('the client', () => {
 });
 
 describe('a trainer', () => {
-  it('trains batch after batch along the lineage, and releases what it did not commit', async () => {
+  it('trains batches along the lineage, and releases those that it did not commit', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const trainer = await ts.run('demo').trainer('ts-1', { framework: 'none' });
@@ -130,7 +130,7 @@ describe('a trainer', () => {
     ]);
   });
 
-  it('goes back to an older version, publishes late, and ends with the run', async () => {
+  it('rewinds to an older version, publishes weights late, and ends with the run', async () => {
     const { ts, asked } = clientOf(({ path }) => {
       if (path.endsWith(':lease')) return json({ code: 'RUN_FINISHED', detail: 'it has ended' }, 409);
       return json(path.endsWith('/trainer') ? claim : { version: 1, sha256: 'cd', replayed: false });
@@ -143,7 +143,7 @@ describe('a trainer', () => {
     for await (const batch of trainer.batches()) throw new Error(`there is no ${batch.lease.batch_id}`);
   });
 
-  it('comes back with a prepared commit and repeats it unchanged', async () => {
+  it('claims with a prepared commit, and sends it unchanged', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const batch = await (await ts.run('demo').trainer('a')).lease();

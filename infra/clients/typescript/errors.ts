@@ -1,6 +1,6 @@
-// Errors, each with a code. Those of the API have the code of the problem document.
+// Errors, each with a code. API errors have the code of the problem document.
 
-/** Anything that the client throws. */
+/** Base class of the errors of this client. */
 export class TurnstreamError extends Error {
   override readonly name: string = 'TurnstreamError';
   readonly code: string;
@@ -20,15 +20,15 @@ export class ConnectionFailed extends TurnstreamError {
   }
 }
 
-/** The API refused or failed. */
+/** The API responded with an error. */
 export class ApiError extends TurnstreamError {
   override readonly name = 'ApiError';
   readonly status: number;
-  /** The whole problem document: `restore` of a LINEAGE_MISMATCH is in it. */
+  /** The problem document, with `restore` for a LINEAGE_MISMATCH. */
   readonly problem: Readonly<Record<string, unknown>>;
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>) {
-    super(textOf(problem['code']) ?? 'UNKNOWN', textOf(problem['detail']) ?? `the API answered ${status}`);
+    super(textOf(problem['code']) ?? 'UNKNOWN', textOf(problem['detail']) ?? `the API responded with status ${status}`);
     this.status = status;
     this.problem = problem;
   }
@@ -36,14 +36,14 @@ export class ApiError extends TurnstreamError {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The error of a response, whose body it reads. */
+/** Reads the body of an error response. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text();
   try {
     const problem: unknown = JSON.parse(text);
     if (typeof problem === 'object' && problem !== null) return new ApiError(response.status, { ...problem });
   } catch {
-    // a response of a proxy, not of the API
+    // not JSON, for example a response of a proxy
   }
-  return new ApiError(response.status, { detail: `the API answered ${response.status}: ${text.slice(0, 200)}` });
+  return new ApiError(response.status, { detail: `the API responded with status ${response.status}: ${text.slice(0, 200)}` });
 }

@@ -1,4 +1,4 @@
-// The client of turnstream for Node and browsers: no dependency beyond fetch.
+// TypeScript client for turnstream, for Node and browsers. Needs only fetch.
 import { Listing, Query } from './listing.ts';
 import { follow, type LiveEvent, type LiveOptions } from './live.ts';
 import { Run } from './run.ts';
@@ -46,12 +46,12 @@ export class Turnstream {
     return new Listing(this.#transport, '/v1/evaluations', query);
   }
 
-  /** One SELECT, which refers to each of `params` as `{name:Type}`. */
+  /** A SELECT statement that refers to each of `params` as `{name:Type}`. */
   sql<Row = Readonly<Record<string, unknown>>>(query: string, params: Readonly<Record<string, unknown>> = {}): Query<Row> {
     return new Query<Row>(this.#transport, query, params);
   }
 
-  /** Events as they are written, from now on or after the id of an event. */
+  /** Events as they are written, from now on or from the event after an id. */
   live(options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
     return follow(this.#transport, options);
   }

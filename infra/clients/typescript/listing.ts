@@ -8,7 +8,7 @@ interface Page<Row> {
 
 const PAGE = 1_000;
 
-/** A list that is read page by page while it is iterated. */
+/** A list that is requested page by page during iteration. */
 export class Listing<Row> implements AsyncIterable<Row> {
   readonly #transport: Transport;
   readonly #path: string;
@@ -46,7 +46,7 @@ export class Listing<Row> implements AsyncIterable<Row> {
   }
 }
 
-/** One SELECT. Each read runs it again. */
+/** A SELECT statement, which runs each time that its result is read. */
 export class Query<Row> {
   readonly #transport: Transport;
   readonly #query: string;

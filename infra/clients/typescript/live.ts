@@ -1,4 +1,4 @@
-// The log as it is written, over server-sent events.
+// The live stream of events, over server-sent events.
 import { ApiError, ConnectionFailed } from './errors.ts';
 import { pathOf, type Transport } from './transport.ts';
 
@@ -64,7 +64,7 @@ async function* eventsOf(response: Response): AsyncGenerator<LiveEvent> {
   }
 }
 
-/** Whole lines of a body; a broken connection is a ConnectionFailed. */
+/** Splits a body into lines. Throws ConnectionFailed if the connection breaks. */
 export async function* linesOf(response: Response): AsyncGenerator<string> {
   if (response.body === null) return;
   const decoder = new TextDecoder();

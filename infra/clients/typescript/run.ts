@@ -1,4 +1,4 @@
-// A run: its lists, its trainer, and rewards after the fact.
+// A run: its lists, its trainer, and attached rewards.
 import { Listing } from './listing.ts';
 import { follow, type LiveEvent, type LiveOptions } from './live.ts';
 import type { Queries, Schemas } from './schemas.ts';
@@ -41,7 +41,7 @@ export class Run {
     await this.record([{ type: 'RewardAttached', event_id, ...given, name, attempt, turn, identifier, source }]);
   }
 
-  /** Writes events to the log, RewardAttached so far; those whose identity is there already change nothing. */
+  /** Writes events to the log; currently only RewardAttached. Repeated events change nothing. */
   async record(events: readonly object[]): Promise<Schemas['RecordedEvents']> {
     const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('');
     return this.#transport.json(this.#path('events'), { method: 'POST', lines });
@@ -63,7 +63,7 @@ export class Run {
     return new Listing(this.#transport, pathOf('trajectories', trajectory, 'turns'), { run: this.id, ...query });
   }
 
-  /** Rewards that were attached to a trajectory, and what became of each. */
+  /** The rewards attached to a trajectory, and whether each was counted. */
   rewards(trajectory: string, query: Omit<Queries['listRewards'], 'run'> = {}): Listing<Schemas['AttachedReward']> {
     return new Listing(this.#transport, pathOf('trajectories', trajectory, 'rewards'), { run: this.id, ...query });
   }

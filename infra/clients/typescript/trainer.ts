@@ -26,7 +26,7 @@ export interface TrainingRow {
   readonly mask: readonly number[];
   readonly logprobs: readonly number[];
   readonly version_spans: readonly { readonly version: number; readonly tokens: number }[];
-  /** Numbers of its turns, and where the completion of each begins. */
+  /** Numbers of its turns, and the index at which the completion of each begins. */
   readonly turns: readonly number[];
   readonly turn_starts: readonly number[];
   readonly prompt_len: number;
@@ -80,13 +80,13 @@ export interface TrainerOptions {
   readonly lineage?: string;
   readonly prepared?: Prepared;
   /**
-   * The newest version cannot be restored: the run is to go on from an older one, that of the checkpoint, or without a checkpoint any that
-   * the newest comes from. What was trained on since is discarded.
+   * For a trainer that cannot restore the newest version: continues the run from an older one, which is that of the checkpoint, or without
+   * a checkpoint any version that the newest is based on. Later steps are abandoned.
    */
   readonly rewind?: { readonly to_version: number; readonly reason?: string };
 }
 
-/** A version to load, and where it is: at its uri, in PolicyPublished of the log, or nowhere yet. */
+/** A version to load. `weights`: `elsewhere` = at the uri; `in_log` = in the PolicyPublished event; `unpublished` = nowhere yet. */
 export interface Restore {
   readonly version: number;
   readonly uri: string;
@@ -105,7 +105,7 @@ interface TrainerClaim {
 
 const WAIT_MS = 20_000;
 const SOON_MS = 500;
-/** Extensions per lease duration: two may be lost. */
+/** Number of extensions within the duration of a lease, so that two may fail. */
 const EXTENSIONS = 3;
 
 function unlessFinished(error: unknown): 'finished' {
@@ -147,7 +147,7 @@ export class Trainer {
     return this.#claim.epoch;
   }
 
-  /** What to load first; undefined for a trainer whose weights are those of the run. */
+  /** The version to load first; undefined if the trainer already has the weights. */
   get restore(): Restore | undefined {
     return this.#claim.restore;
   }

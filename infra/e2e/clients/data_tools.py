@@ -1,5 +1,5 @@
-"""pandas, DuckDB and pyarrow: every export in both formats, and what POST /v1/sql answers. Says how much memory an export
-took at most. Environment: API, RUN, TURNSTREAM (the program), and what `turnstream` itself needs."""
+"""Reads every export in both formats, and responses of POST /v1/sql, with pandas, DuckDB, and pyarrow. Prints the peak memory of
+an export. Environment: API, RUN, TURNSTREAM (the program), and the variables that `turnstream` itself needs."""
 
 import io
 import json
@@ -58,7 +58,7 @@ print("ok POST /v1/sql in", ", ".join(frames))
 
 with tempfile.TemporaryDirectory() as folder:
     for what in ("trajectories", "turns", "sft", "preferences"):
-        # The beginning of the run: it is over, though the run goes on.
+        # the beginning of the run, which no longer changes while the run continues
         until = ("policy_version_max" if what == "turns" else "version_last") + " BETWEEN 0 AND 20"
         files = {}
         for form in ("parquet", "jsonl"):
@@ -79,4 +79,4 @@ with tempfile.TemporaryDirectory() as folder:
             assert all(prompt[0]["role"] == "user" for prompt in table["prompt"])
         rows = pyarrow.parquet.ParquetFile(files["parquet"])
         print(f"ok {what}: {len(table)} rows, {rows.num_row_groups} row groups, {os.path.getsize(files['parquet']) / 1e6:.1f} MB of Parquet")
-print(f"ok an export took {peak_mb} MB of memory at most" if peak_mb > 0 else "no /proc here: memory was not measured")
+print(f"ok the peak memory of an export was {peak_mb} MB" if peak_mb > 0 else "no /proc here: memory was not measured")

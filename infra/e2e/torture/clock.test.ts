@@ -18,7 +18,7 @@ const dir = (): string => {
 const envOf = (clocks: string) => ({ ...process.env, NODE_OPTIONS: `--import=${preload}?clocks=${encodeURIComponent(clocks)}` });
 const offBy = (said: string): number => Number(said) - Date.now();
 
-it('moves the wall clock of one role, to and fro while it runs', async () => {
+it('shifts the wall clock of one role forward and back while it runs', async () => {
   const clocks = dir();
   const program = join(clocks, 'role.mjs');
   const line = 'process.stdout.write(`${Date.now()} ${+new Date()} ${Date.parse(Date())}\\n`)';
@@ -38,7 +38,7 @@ it('moves the wall clock of one role, to and fro while it runs', async () => {
   }
 });
 
-it('leaves the clocks of other roles, and of programs outside of a torture, alone', async () => {
+it('does not affect the clocks of other roles, or of programs outside a torture test', async () => {
   const clocks = dir();
   writeFileSync(join(clocks, 'worker'), String(HOUR_MS));
   const program = join(clocks, 'role.mjs');

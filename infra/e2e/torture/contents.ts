@@ -1,5 +1,5 @@
-// What a record must look like in the tables: which table, and a checksum over its place and the columns that matter most.
-// Written down here once more, apart from the rows of the sink, so that a wrong column there shows.
+// The expected row of each record: its table, and a checksum over its position and the most important columns. Intentionally repeats the
+// mapping of the sink, so that a wrong column there is detected.
 import { createHash } from 'node:crypto';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import { eventTypes, type EventByType, type EventTopic, type EventType } from '../../../schemas/generated/events.ts';
@@ -107,10 +107,10 @@ const SEPARATOR = '\u001f';
 
 const layoutOf = (type: EventType): TableContents<EventType> => layouts[type] as TableContents<EventType>;
 
-/** The tables that hold the records of a topic, a row each. */
+/** The tables that store the records of a topic, one row per record. */
 export const tablesOf = (topic: EventTopic): readonly string[] => [...new Set(eventTypes[topic].map((type) => layoutOf(type).table))];
 
-/** What the tables must hold of a record. */
+/** The expected table and checksum of a record. */
 export function contentOf({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>, { type, event }: DecodedEvent): RecordContent {
   const { table, columns } = layoutOf(type);
   const fields = event as unknown as Readonly<Record<string, string | number>>;
@@ -120,7 +120,7 @@ export function contentOf({ partition, offset }: Pick<LogRecord, 'partition' | '
   return { partition, offset, table, checksum, trained: type === 'StepCompleted' ? event.trajectories.length : 0 };
 }
 
-/** Where types share a table, the columns of a row are those of its type: the row says which by its own column. */
+/** If types share a table, a column of the row names its type, which selects the columns to compare. */
 const discriminated: Readonly<Record<string, string>> = {
   run_events: `multiIf(event = 'started', ${sqlText('RunStarted')}, event = 'finished', ${sqlText('RunFinished')}, ${sqlText('RunContinued')})`,
 };

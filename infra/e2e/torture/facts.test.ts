@@ -21,8 +21,8 @@ const deleted = (records: readonly LogRecord[]): RemovedRecords => ({
   parts: [{ partition: 0, from: 0, to: records.length, records }],
 });
 
-describe('what has to be in the tables', () => {
-  it('names a deleted record once, though a killed broker had it back and it was deleted again', async () => {
+describe('the expected contents of the tables', () => {
+  it('contain a deleted record once, even if a killed broker restored it and it was deleted again', async () => {
     const { log, all } = await taskLog(6);
     log.deleteBefore('tasks', 0, 2);
     const taken = [deleted(all.slice(0, 4)), deleted(all.slice(0, 3))];
@@ -32,7 +32,7 @@ describe('what has to be in the tables', () => {
     expect(facts.gone.map(({ tasks }) => tasks.length)).toEqual([4, 3]);
   });
 
-  it('does not name what was cut off: another record may have its place', async () => {
+  it('do not contain truncated records, because another record may have their offset', async () => {
     const { log, all } = await taskLog(3);
     log.deleteBefore('tasks', 0, 3);
     const { contents } = await readFactsAfter(log.reader(), log.codec, { runId: RUN, taken: [{ ...deleted(all), how: 'cut' }] });

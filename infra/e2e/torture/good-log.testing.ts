@@ -1,4 +1,4 @@
-// A good log of a run with the built-in learner.
+// A log without problems, of a run with the built-in learner.
 import { beforeAll } from 'vitest';
 import { runTrainer } from '../../../consumers/trainer/trainer.ts';
 import { readFacts, type RunFacts } from './facts.ts';

@@ -1,4 +1,4 @@
-// Attempts that were given up, checked with a witness: each cause in turn, for a run of one attempt.
+// Attempts that were given up, checked against observations from outside: each cause in turn, in a run with one attempt.
 import { describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import { randomEvent, seeded } from '../../testing/events.ts';
@@ -106,11 +106,11 @@ describe('an attempt that was given up', () => {
     expect(judged(story)).toEqual({ cause, needless: 0 });
   });
 
-  it('is needless also after an outage of the log, and is counted apart', () => {
+  it('counts as needless after an outage of the log, in a separate count', () => {
     expect(judged({ heartbeats: hung, strikes: [strike('freeze', 'broker', [52_000, 59_500])] })).toEqual({ cause: 'outage', needless: 1 });
   });
 
-  it('is not held against a trainer from which the log has lost its records', () => {
+  it('does not count if the log had lost its records', () => {
     const ranges = [{ partition: 0, from: 50_000, to: 50_001 }];
     const gone: RunFacts['gone'] = [{ how: 'cut', topic: 'rollouts', ledgerEnd: 0, ranges, tasks: [], rollouts: [recordAt(50_000)] }];
     expect(judged({ heartbeats: alive, gone })).toEqual({ cause: 'struck', needless: 0 });

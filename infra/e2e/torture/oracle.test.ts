@@ -1,5 +1,5 @@
-// The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer makes the log in memory, with scripted
-// workers that lose attempts, finish late, leave gaps and give the same answer to everything.
+// The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer writes the log in memory, with scripted
+// workers that lose attempts, finish late, leave gaps, and answer every question the same.
 import { describe, expect, it } from 'vitest';
 import type { RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
@@ -25,19 +25,19 @@ import {
 } from './wrong-logs.testing.ts';
 
 describe('the oracle', () => {
-  it('counts groups by what became of them, and those of which nothing is left apart', () => {
+  it('counts groups by outcome, and those that left no trace separately', () => {
     const { groups } = judgeRun(good);
     expect(groups).toMatchObject({ lost: 0 });
     expect(groups.trained + groups.discarded + groups.open).toBe(groups.admitted);
     expect(judgeRun(vanished()).groups).toEqual({ ...groups, open: groups.open - 1, lost: 1 });
   });
 
-  it('knows what the log has lost since', () => {
+  it('accounts for records that the log has lost', () => {
     expect(judgeRun(cutAway()).problems).toEqual([]);
     expect(judgeRun({ ...cutAway(), gone: [] }).found).toMatchObject({ step: expect.any(Number) as number });
   });
 
-  it('finds nothing wrong with a log that the trainer wrote', () => {
+  it('finds no problem in a log that the trainer wrote', () => {
     const verdict = judgeRun(good);
     expect(verdict.problems).toEqual([]);
     expect(verdict).toMatchObject({ steps: STEPS, found: {} });
@@ -55,7 +55,7 @@ describe('the oracle', () => {
     ['a discard of a trained trajectory', 'doubled', () => addDiscard({ ...trainedRow(), reason: 'stale' })],
     ['a discard of an attempt that was trained on', 'doubled', () => addDiscard({ ...trainedRow(), reason: 'superseded' })],
     [
-      'a trajectory that nobody admitted',
+      'a trajectory that was not admitted',
       'stranger',
       () => withRow((row) => ({ ...row, trajectory_id: 'run-a-g999999.0', group_id: 'run-a-g999999' })),
     ],
@@ -68,13 +68,13 @@ describe('the oracle', () => {
     ['a wrong reward', 'step', () => withRow((row) => ({ ...row, reward: row.reward + 0.5 }))],
     ['a wrong advantage', 'step', () => withRow((row) => ({ ...row, advantage: row.advantage * 1.001 }))],
     ['wrong tokens', 'step', () => withRow((row) => ({ ...row, tokens: row.tokens + 1 }))],
-    ['a staleness too good', 'step', () => withRow((row) => ({ ...row, staleness_total: row.staleness_total + 1 }))],
+    ['a wrong staleness', 'step', () => withRow((row) => ({ ...row, staleness_total: row.staleness_total + 1 }))],
     [
       'a split of the staleness that does not add up',
       'step',
       () => withRow((row) => ({ ...row, staleness_in_flight: row.staleness_in_flight + 1 })),
     ],
-    ['unknown tokens that are not told', 'step', () => withTurn((part) => ({ ...part, spans: [] }))],
+    ['unknown tokens that are not reported', 'step', () => withTurn((part) => ({ ...part, spans: [] }))],
     [
       'a wrong mean',
       'step',
@@ -93,7 +93,7 @@ describe('the oracle', () => {
     ],
     ['a hole in an attempt that was trained on', 'step', () => withRecords((fact) => (fact.sequence === 1 ? [] : [fact]))],
     ['groups in another order', 'step', () => withStep((event) => ({ ...event, trajectories: [...event.trajectories].reverse() }))],
-    ['a uniform group that is none', 'discard', () => withEntry('TrajectoryDiscarded', (event) => ({ ...event, reason: 'stale' }), 0)],
+    ['a wrong reason of a uniform group', 'discard', () => withEntry('TrajectoryDiscarded', (event) => ({ ...event, reason: 'stale' }), 0)],
     [
       'a discard with other tokens',
       'discard',
@@ -122,7 +122,7 @@ describe('the oracle', () => {
         ),
       }),
     ],
-    ['a group of which nothing is left in the log', 'lost', vanished],
+    ['a group without any trace in the log', 'lost', vanished],
     ['tokens that are too old', 'staleness', () => withEntry('RunStarted', (event) => ({ ...event, max_staleness: 0 }), 0)],
     ['more groups than the bound allows', 'admission', () => withEntry('RunStarted', (event) => ({ ...event, max_staleness: 1 }), 0)],
     [
@@ -135,7 +135,7 @@ describe('the oracle', () => {
     ['a request that was made twice', 'request', () => withTask((fact) => [fact, { ...fact, offset: fact.offset + 1_000 }])],
     ['an attempt that two workers ran', 'attempt', () => withRecords((fact) => [fact, { ...fact, worker: 'w-9' }])],
     ['an attempt that was written twice', 'attempt', () => withRecords((fact) => [fact, { ...fact, sha256: 'other' }])],
-    ['an attempt that nobody asked for', 'attempt', () => withRecords((fact) => [fact, { ...fact, attempt: 7 }])],
+    ['an attempt that was not requested', 'attempt', () => withRecords((fact) => [fact, { ...fact, attempt: 7 }])],
     ['a broken chain', 'chain', () => withEntry('GroupsAdmitted', (event) => ({ ...event, previous_sha256: '0'.repeat(64) }), 2)],
     ['a missing entry', 'chain', () => withoutEntry('TrajectoryExpired', 0)],
     [
@@ -157,7 +157,7 @@ describe('the oracle', () => {
         })),
     ],
     [
-      'a resume point that counts wrongly',
+      'a resume point with a wrong count',
       'resume',
       () => withStep((event) => ({ ...event, resume: { ...event.resume, trained_groups: 0 } })),
     ],

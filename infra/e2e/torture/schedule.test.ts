@@ -28,8 +28,8 @@ const formOf = (fault: ScheduledFault): string | number => {
 const nameOf = (fault: ScheduledFault): string => [fault.kind, fault.target, formOf(fault)].join(' ');
 const others = ['forget', 'tail', 'retention', 'engine', 'disk', 'clock'] as const;
 
-describe('the schedule of a torture', () => {
-  it('is a function of the seed, in order of time, and leaves the end to recovery', () => {
+describe('the schedule of a torture test', () => {
+  it('is a function of the seed, is sorted by time, and reserves the end for recovery', () => {
     fc.assert(
       fc.property(options, (given) => {
         const faults = scheduleOf(given);
@@ -45,7 +45,7 @@ describe('the schedule of a torture', () => {
     expect(scheduleOf({ ...given, seed: 1 })).not.toEqual(scheduleOf({ ...given, seed: 2 }));
   });
 
-  it('kills every target and does each of the other strikes in every round', () => {
+  it('kills every target and injects each other fault in every round', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 8 }), (seed, rounds) => {
         const faults = scheduleOf({ seed, faults: rounds * ROUND, minutes: 20, disks: true });
@@ -72,7 +72,7 @@ describe('the schedule of a torture', () => {
     );
   });
 
-  it('has every kind on every target, in every form, within eight rounds', () => {
+  it('covers every kind of fault, target, and variant within eight rounds', () => {
     const all = [
       ...targets.flatMap((target) => [`kill ${target} `, `freeze ${target} `, ...cutModes.map((mode) => `cut ${target} ${mode}`)]),
       ...forgotten.map((target) => `forget ${target} `),

@@ -29,7 +29,7 @@ export async function endEngine(world: TortureWorld): Promise<Done> {
 
 const REFILL_MS = 250;
 
-/** Space that programs free meanwhile is filled as well. */
+/** Fills the disk, repeatedly, so that space that programs free meanwhile is filled as well. */
 export async function fillDisk(world: TortureWorld, fault: FaultOf<'disk'>): Promise<Done> {
   const disk = world.diskOf(fault.target);
   if (disk === undefined) throw new Error(`the ${fault.target} has no small disk`);

@@ -21,7 +21,7 @@ import { targets, type FaultTarget } from './schedule.ts';
 import type { TortureWorld } from './world.ts';
 
 const RUN = 'run-a';
-/** Long enough that turns share it. */
+/** Long enough to be stored once and shared by turns. */
 const page = 'A page that many trajectories open. '.repeat(100);
 const groups = groupsOf('turnstream');
 let dir: string;
@@ -108,7 +108,7 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
     expect(new Map([...(await recordsOf(topic)), ...kept])).toEqual(records);
   });
 
-  it('gives itself away by what lies there afterwards, and whoever follows goes on with what is new', async () => {
+  it('is detectable from the records written afterwards, and readers continue with the new records', async () => {
     const reader = kafka.reader();
     const seen = new Map<string, number>();
     const marks = new Map<number, RecordMark>();
@@ -142,7 +142,7 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
     expect(from).toBeLessThanOrEqual(old.get(partition)!.offset);
   });
 
-  it('deletes the oldest tasks, as far as they are stored', async () => {
+  it('deletes the oldest tasks that are already stored', async () => {
     const before = await bounds('tasks');
     const stored = [...before].map(([partition, { end }]) => ({ topic: 'tasks', partition, offset: Math.floor(end / 2) }) as const);
     await kafka.setOffsets(groups.warehouse, stored);
@@ -191,7 +191,7 @@ describe('a strike at the machine', () => {
     await write();
   });
 
-  it('sends the store, with the key to it, what ends its engine, and says how it answers afterwards', async () => {
+  it('sends the store a statement that crashes its engine, and reports how it responds afterwards', async () => {
     const asked: string[] = [];
     const server = createServer((socket) => {
       socket.on('data', (part) => {

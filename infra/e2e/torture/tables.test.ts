@@ -18,7 +18,7 @@ const change = (at: number, row: Partial<StoredRow>): readonly StoredRow[] =>
   stored.map((known, i) => (i === at ? { ...known, ...row } : known));
 
 describe('the log and the tables', () => {
-  it('are equal when every record is there once', () => {
+  it('are equal if every record is stored once', () => {
     expect(compareRows(records, stored)).toMatchObject({ records: 20, missing: 0, doubled: 0, changed: 0, extra: 0, problems: [] });
   });
 

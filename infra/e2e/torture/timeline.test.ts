@@ -5,7 +5,7 @@ import { createTimeline } from './timeline.ts';
 /** Changes of a partition between two polls: records are appended, or its newest ones are lost. */
 const change = fc.record({ appended: fc.nat(5), lost: fc.nat(3), passedMs: fc.integer({ min: 1, max: 500 }), looked: fc.boolean() });
 
-it('knows between which looks each record was appended, also where others were lost before', () => {
+it('knows between which two polls each record was appended, even where earlier records were lost', () => {
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 40 }), (changes) => {
       const timeline = createTimeline();

@@ -37,8 +37,8 @@ afterAll(async () => {
 const problems = (...kinds: ProblemKind[]): readonly string[] =>
   report.problems.filter((text) => kinds.some((kind) => text.startsWith(`${kind}: `)));
 
-describe('a run that is tortured', () => {
-  it('survives every fault without a hand', () => {
+describe('a run in a torture test', () => {
+  it('recovers from every fault by itself', () => {
     expect(report.broken).toBe('');
     expect(report.log.filter((struck) => !('backMs' in struck && 'nextStepMs' in struck))).toEqual([]);
     expect(report).toMatchObject({ faults: ROUND, survived: ROUND });
@@ -55,7 +55,7 @@ describe('a run that is tortured', () => {
     expect([lost, trained + discarded + open]).toEqual([0, admitted]);
   });
 
-  it('gives up no attempt that goes on', () => {
+  it('gives up no attempt that is still running', () => {
     expect(problems('needless')).toEqual([]);
   });
 
@@ -68,7 +68,7 @@ describe('a run that is tortured', () => {
     expect(report.steps).toBeGreaterThan(0);
   });
 
-  it('tells of every step and every discard what the records say', () => {
+  it('records every step and discard as the records imply', () => {
     expect(problems('step', 'discard')).toEqual([]);
   });
 
@@ -76,12 +76,12 @@ describe('a run that is tortured', () => {
     expect(problems('staleness', 'admission')).toEqual([]);
   });
 
-  it('has every record in the tables once, as it is in the log', () => {
+  it('has every record of the log in the tables exactly once', () => {
     expect(report.rows).toEqual({ missing: 0, doubled: 0, changed: 0, extra: 0 });
     expect(report.records).toBeGreaterThan(1_000);
   });
 
-  it('finds nothing else wrong', () => {
+  it('has no other problems', () => {
     expect(report.found).toEqual({});
     expect(report.problems).toEqual([]);
     expect(report.ok).toBe(true);

@@ -176,7 +176,7 @@ async function evidenceOf(store: Store, { problems }: TablesVerdict) {
 
 const NOTHING: LogMark = { steps: 0, records: 0, stored: 0 };
 
-/** Resolves when everything works: a step was made, and the sink has stored something. */
+/** Resolves when everything works: a step has completed, and the sink has stored records. */
 async function atWork(signs: RecoverySigns, world: TortureWorld): Promise<void> {
   const ended = (): boolean => world.ended() !== undefined;
   const { backMs, nextStepMs } = await signs.back('warehouse', NOTHING, { timeoutMs: SETTLE_TIMEOUT_MS, ended });

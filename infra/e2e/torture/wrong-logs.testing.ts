@@ -1,4 +1,4 @@
-// The good log with one thing wrong.
+// Copies of the good log with one error each.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { EventByType } from '../../../schemas/generated/events.ts';
 import { edit } from './edit-fact.testing.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('toolchain of the local Kafka', () => {
     expect(javaVersionOf(text)).toBe(version);
   });
 
-  it('says once what is missing and names three ways on', async () => {
+  it('says once what is missing, and suggests three solutions', async () => {
     const dir = await tempDir();
     const toolchain = { java: join(dir, 'no-java'), maven: join(dir, 'no-mvn') };
     const starting = startLocalKafka({ dataDir: dir, logger: silentLogger, toolchain });
@@ -55,7 +55,7 @@ describe('toolchain of the local Kafka', () => {
     });
   });
 
-  it('says when Maven is missing, or what it says itself', async () => {
+  it('says that Maven is missing, or shows its error', async () => {
     const dir = await tempDir();
     const paths = localPaths(dir);
     const missing = ensureJars(paths, { toolchain: { java: '', maven: join(dir, 'no-mvn') }, logger: silentLogger });
@@ -75,7 +75,7 @@ describe('toolchain of the local Kafka', () => {
     expect(await readdir(paths.root)).toEqual([]);
   });
 
-  it('fetches the jars once, whatever number of processes asks', async () => {
+  it('downloads the jars once for any number of processes', async () => {
     const dir = await tempDir();
     const paths = localPaths(dir);
     const calls = join(dir, 'calls');
@@ -115,7 +115,7 @@ describe('ports of the local Kafka', () => {
 });
 
 describe('configuration of the local Kafka', () => {
-  it('listens on this machine alone and makes no topic by itself', () => {
+  it('listens on loopback only, and creates no topics automatically', () => {
     const text = propertiesText(localPaths('/data'), { broker: 1, controller: 2 });
     expect(text).toContain('listeners=PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2\n');
     expect(text).toContain('auto.create.topics.enable=false\n');
@@ -125,24 +125,25 @@ describe('configuration of the local Kafka', () => {
 });
 
 describe('processes and their records', () => {
-  it('knows a process again, and not another one with its id', async () => {
+  it('recognizes a process, and distinguishes it from another one with the same id', async () => {
     const own = await ownIdentity();
     expect(await isAlive(own)).toBe(true);
     expect(await isAlive({ ...own, startedAt: '1' })).toBe(false);
     expect(await describeProcess(2 ** 22 + 5)).toBeUndefined();
   });
 
-  it('ends one that does not listen to SIGTERM', async () => {
+  it('kills one that ignores SIGTERM', async () => {
     const dir = await tempDir();
-    const deaf = spawnDetached('sh', ['-c', 'trap "" TERM; while :; do sleep 0.1; done'], { outputFile: join(dir, 'out'), cwd: dir });
+    const outputFile = join(dir, 'out');
+    const deaf = spawnDetached('sh', ['-c', 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'], { outputFile, cwd: dir });
     const identity = { pid: deaf.pid!, startedAt: (await describeProcess(deaf.pid!))!.startedAt };
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(() => readFile(outputFile, 'utf8'), { timeout: 10_000 }).toBe('deaf\n');
     await endProcess(identity, 300);
     expect(await isAlive(identity)).toBe(false);
     await endProcess(identity, 300);
   });
 
-  it('finds no broker where the record names a stranger, or cannot be read', async () => {
+  it('finds no broker if the record is of another process, or cannot be read', async () => {
     const paths = localPaths(await tempDir());
     await mkdir(paths.root, { recursive: true });
     expect(await readRecord(paths)).toBeUndefined();
@@ -156,7 +157,7 @@ describe('processes and their records', () => {
     expect(await readRecord(paths)).toEqual({ ports: { broker: 1, controller: 2 } });
   });
 
-  it('takes over the lock of a process that died, and waits for one that lives', async () => {
+  it('takes over the lock of a dead process, and waits for a live one', async () => {
     const lock = join(await tempDir(), 'deep', 'lock');
     await withLock(lock, async () => {
       await expect(withLock(lock, async () => undefined, AbortSignal.timeout(150))).rejects.toThrow();

@@ -1,10 +1,10 @@
-// An inference engine that takes new weights from a path, in the words of vLLM or of SGLang. `load` stops the engine only once it is asked
-// to, and lets it go on whatever happens; what an update that was killed in between left standing still, `resume` sets going.
+// An inference engine that loads new weights from a path, over the HTTP API of vLLM or SGLang. `load` pauses the engine during the update
+// and resumes it in any case. `resume` restarts an engine that was left paused because a process died during an update.
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import { parseJson, textAt } from '../json.ts';
 
 export interface WeightsToLoad {
-  /** As the engine sees it: a path, or a URI that it knows how to read. */
+  /** As the engine sees it: a path, or a URI that it can read. */
   readonly path: string;
   readonly label: string;
 }
@@ -21,21 +21,21 @@ export interface Engine {
 export interface EngineTerms {
   readonly name: string;
   readonly url: string;
-  /** Empty sends none. Never logged. */
+  /** If empty, none is sent. Never logged. */
   readonly apiKey: string;
   /** How long the engine may take to load weights. */
   readonly timeoutMs: number;
 }
 
 interface RouteCall {
-  /** Without one, the call is a GET. */
+  /** The call is a GET without one, else a POST. */
   readonly body?: object;
   readonly signal?: AbortSignal;
-  /** Default: that of a call which the engine answers at once. */
+  /** Default: enough for a call that responds at once. */
   readonly timeoutMs?: number;
 }
 
-/** Sends a request and returns the text of the answer. Throws ENGINE_UNAVAILABLE or ENGINE_REFUSED. */
+/** Sends a request and returns the body of the response. Throws ENGINE_UNAVAILABLE or ENGINE_REFUSED. */
 type CallEngine = (path: string, call: RouteCall) => Promise<string>;
 
 const QUICK_MS = 15_000;
@@ -69,7 +69,7 @@ function complaintIn(body: string): string {
   return textAt(json, 'error', 'message') || textAt(json, 'message') || textAt(json, 'error') || textAt(json, 'detail') || body;
 }
 
-/** Lets the engine go on whatever happened to the update; its failure is the one that is told. */
+/** Resumes the engine whether or not the update succeeded. Rejects with the error of the update. */
 export async function thenResume(update: () => Promise<void>, resume: () => Promise<void>): Promise<void> {
   try {
     await update();

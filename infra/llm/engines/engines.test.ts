@@ -1,4 +1,4 @@
-// Both dialects against a server that has their routes: what an engine is asked, in which order, and that it never stays paused.
+// Both kinds of engines against a fake server: which requests an engine gets, in which order, and that it never stays paused.
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createTestClock } from '../../testing/clock.ts';
@@ -30,7 +30,7 @@ async function started(kind: EngineKind, apiKey = KEY) {
   return { server, engine: createEngine(`${server.name}/v1/`, { apiKey, timeoutMs: 5_000 }) };
 }
 
-/** An engine that is kept on what `want` said last. */
+/** Keeps an engine on the weights last passed to `want`. */
 function keep(kind: EngineKind, { server, engine }: Awaited<ReturnType<typeof started>>) {
   const [clock, logger] = [createTestClock(), createRecordingLogger()];
   const statuses: EngineStatus[] = [];
@@ -46,7 +46,7 @@ function keep(kind: EngineKind, { server, engine }: Awaited<ReturnType<typeof st
       wanted = next;
       kept.look();
     },
-    /** Waits until it looked again, moving the clock over every wait. */
+    /** Advances the clock until the condition holds. */
     settles: (holds: () => void): Promise<void> =>
       vi.waitFor(
         async () => {
@@ -63,7 +63,7 @@ const serving = (server: FakeEngine, version: number) => () => {
 };
 
 describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
-  it('is paused, given the weights with their label, and goes on', async () => {
+  it('is paused, loads the weights with their label, and is resumed', async () => {
     const { server, engine } = await started(kind);
     expect(await engine.label(never)).toBe('default');
     await engine.load(weights(3), never);
@@ -72,7 +72,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
     serving(server, 3)();
   });
 
-  it('goes on when the weights cannot be loaded, and says so without the key', async () => {
+  it('is resumed if the weights cannot be loaded, and the error does not contain the key', async () => {
     const { server, engine } = await started(kind);
     server.fail(changes[kind], 1, 400);
     await expect(engine.load(weights(3), never)).rejects.toMatchObject({ code: 'ENGINE_REFUSED', message: /it fails/ });
@@ -83,13 +83,13 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
     expect(String(error)).toMatch(/HTTP 401, wrong key Bearer \(key\)/);
   });
 
-  it('is not there: nothing is known of it', async () => {
+  it('is reported as unavailable if it does not run', async () => {
     const { server, engine } = await started(kind);
     await server.close();
     await expect(engine.load(weights(3), never)).rejects.toMatchObject({ code: 'ENGINE_UNAVAILABLE' });
   });
 
-  it('gets only the newest of the versions that it missed', async () => {
+  it('gets only the newest version after it missed several', async () => {
     const kept = keep(kind, await started(kind));
     const { server, statuses, want, settles } = kept;
     server.fail(changes[kind], 4);
@@ -102,7 +102,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
     });
   });
 
-  it('gets the version again after it was started again, or was updated by somebody else', async () => {
+  it('gets the version again after it was restarted or updated by somebody else', async () => {
     const kept = keep(kind, await started(kind));
     const { server, want, settles } = kept;
     want(weights(2));
@@ -113,14 +113,14 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
     await settles(serving(server, 2));
   });
 
-  it('is asked nothing while no version is wanted', async () => {
+  it('gets no request while no version is wanted', async () => {
     const { server, want, settles } = keep(kind, await started(kind));
     want(undefined);
     await settles(() => undefined);
     expect(server.calls).toEqual([]);
   });
 
-  it('goes on when an update before was killed between pause and resume, before or after it had loaded', async () => {
+  it('is resumed if an earlier update was killed between pause and resume, before or after loading', async () => {
     for (const label of ['default', 'run-a/2']) {
       const { server, want, settles } = keep(kind, await started(kind));
       Object.assign(server, { paused: true, label, path: label === 'default' ? '' : '/w/v2' });
@@ -129,7 +129,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
     }
   });
 
-  it('ends up running with the newest version, whatever fails', async () => {
+  it('ends up serving the newest version, whatever fails', async () => {
     const route = fc.constantFrom(...sequences[kind]);
     const fault = fc.record({ route, how: fc.constantFrom('fail', 'cut', 'restart'), times: fc.integer({ min: 1, max: 3 }) });
     await fc.assert(

@@ -1,6 +1,6 @@
-// Keeps one engine on the version that it should serve. One update at a time; after a failure the newest version is tried again with
-// backoff, never one that was missed. The engine's label decides, not what was sent before: an engine that was started again, or that
-// somebody else has updated, gets the version again. Crash between pause and resume: the next start resumes the engine first.
+// Keeps one engine on the version that it should serve, with one update at a time. A failed update is retried with backoff, always with the
+// newest version. The label that the engine reports decides, not what was sent to it: an engine that was restarted, or updated by somebody
+// else, gets the version again. After a crash between pause and resume, the next start resumes the engine first.
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Clock, Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
@@ -10,16 +10,16 @@ import type { Engine, WeightsToLoad } from './engine.ts';
 
 export interface EngineStatus {
   readonly engine: string;
-  /** Version that the engine serves; -1 = it does not answer, or serves none of the run. */
+  /** Version that the engine serves; -1 = the engine does not respond, or serves no version of the run. */
   readonly version: number;
-  /** Of the last try; empty when it succeeded. */
+  /** Error of the last attempt; empty if it succeeded. */
   readonly error: string;
 }
 
 export interface KeepOptions {
   readonly engine: Engine;
   readonly run: string;
-  /** What the engine should serve; undefined = nothing is asked of it. */
+  /** What the engine should serve; undefined = leave the engine alone. */
   readonly wanted: () => WeightsToLoad | undefined;
   readonly onStatus: (status: EngineStatus) => void;
   readonly clock: Clock;
@@ -28,9 +28,9 @@ export interface KeepOptions {
 }
 
 export interface KeptEngine {
-  /** What is wanted has changed. */
+  /** To be called when the result of `wanted` has changed. */
   look(): void;
-  /** Ends a running update; resolves once the engine was told to go on. */
+  /** Aborts a running update; resolves once the engine has been resumed. */
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ class EngineLoop {
   readonly #options: KeepOptions;
   readonly #signal: AbortSignal;
   readonly #backoff = createBackoff(BACKOFF);
-  /** A process before this one, or a call that failed, may have left the engine paused. */
+  /** An earlier process or a failed call may have left the engine paused. */
   #mayBePaused = true;
   #lastError = '';
 
@@ -73,7 +73,7 @@ class EngineLoop {
     }
   }
 
-  /** How long to wait for the next look, ms. Never rejects. */
+  /** Returns the delay until the next check, ms. Never rejects. */
   async #look(wanted: WeightsToLoad): Promise<number> {
     try {
       await this.#serve(wanted);
@@ -106,7 +106,7 @@ class EngineLoop {
       const seconds = (clock.monotonic() - begunMs) / 1_000;
       metrics.count('engine_updates_total', { engine: engine.name, outcome: 'updated' });
       metrics.observe('engine_update_seconds', { engine: engine.name }, seconds);
-      logger.info({ engine: engine.name, label: wanted.label, seconds }, 'an engine has taken new weights');
+      logger.info({ engine: engine.name, label: wanted.label, seconds }, 'an engine has loaded new weights');
     } catch (error) {
       metrics.count('engine_updates_total', { engine: engine.name, outcome: 'failed' });
       throw error;
@@ -118,7 +118,7 @@ class EngineLoop {
     const version = label.startsWith(`${run}/`) ? versionOf(label, run) : -1;
     metrics.set('engine_policy_version', { engine: engine.name }, version);
     if (error !== '' && error !== this.#lastError)
-      logger.warn({ engine: engine.name, version, error }, 'an engine stays behind; trying again');
+      logger.warn({ engine: engine.name, version, error }, 'an engine could not be updated; trying again');
     this.#lastError = error;
     onStatus({ engine: engine.name, version, error });
   }

@@ -1,5 +1,5 @@
-// SGLang's routes. Generations under way wait and go on with the new weights; SGLang says in each answer which weights made which token.
-// The label changes with the weights, or not at all.
+// The API of SGLang. Running generations wait during an update and continue with the new weights; each response says which version made
+// which token. Weights and label change together.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { at, parseJson, textAt } from '../json.ts';
 import { callsTo, thenResume, type Engine, type EngineTerms } from './engine.ts';

@@ -1,10 +1,10 @@
-// vLLM's routes of online reinforcement learning, which it has with VLLM_SERVER_DEV_MODE=1. Generations under way are ended and their
-// cache is dropped: vLLM does not say which weights made which token, so an answer must not hold tokens of two versions. Workers go on
-// with what was generated.
+// The API of vLLM for online reinforcement learning, which VLLM_SERVER_DEV_MODE=1 enables. An update aborts running generations and drops
+// their cache: vLLM does not report which version made which token, so a response must not contain tokens of two versions. Workers continue
+// from the tokens generated so far.
 import { parseJson, textAt } from '../json.ts';
 import { callsTo, thenResume, type Engine, type EngineTerms } from './engine.ts';
 
-/** What is generated while weights are half loaded is of no version. */
+/** The label while weights are loading: tokens generated meanwhile belong to no version. */
 const NO_VERSION = 'unknown';
 
 export function createVllm(options: EngineTerms): Engine {

@@ -1,4 +1,4 @@
-// The contract of logs: transactions.
+// The part of the log contract about transactions.
 import { describe, expect, it } from 'vitest';
 import { expired, heartbeat, readIds, unique, type LogUnderTest } from './log-under-test.ts';
 
@@ -23,7 +23,7 @@ export function transactionsContract(backend: string, open: () => Promise<LogUnd
       await writer.close();
     });
 
-    it('commits offsets alone, and a second time', async () => {
+    it('commits offsets without events, repeatedly', async () => {
       const log = await open();
       const writer = await log.transactional(unique('txn'));
       const group = log.groupName(unique('trainer'));
@@ -33,7 +33,7 @@ export function transactionsContract(backend: string, open: () => Promise<LogUnd
       await writer.close();
     });
 
-    it('fences the writer before, of which nothing becomes visible', async () => {
+    it('fences the previous writer, whose events never become visible', async () => {
       const log = await open();
       const id = unique('txn');
       const first = await log.transactional(id);

@@ -1,6 +1,6 @@
-// Finds the profiles that fit a description, in two modes. To claim that nothing else fits, every profile that may fit counts: one with an
-// unclear field, or a figure for another year. To claim that something else fits as well, only profiles count whose fields say so beyond
-// doubt.
+// Finds the profiles that fit a description, in two modes. To prove that no other profile fits, every profile that may fit counts,
+// including those with an unclear field or a figure for another year. To prove that another profile fits as well, only profiles that
+// certainly fit count.
 import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
 import type { Profile } from '../../factbook/profiles.ts';
 import { valuesOf } from '../attributes.ts';
@@ -28,7 +28,7 @@ function remembered(key: string, find: () => Iterable<Profile>): Profiles {
 let inhabited: Profiles | undefined;
 const single = (): Profiles => (inhabited ??= new Set(countries()));
 
-/** What may fit is searched among all profiles, including oceans and the world; what surely fits must be a country. */
+/** Profiles that may fit include oceans and the world; profiles that surely fit must be countries. */
 const among = (surety: Surety): Iterable<Profile> => (surety === 'may' ? factbookProfiles() : single());
 const filtered = (surety: Surety, fits: (profile: Profile) => boolean): readonly Profile[] => [...among(surety)].filter(fits);
 
@@ -167,8 +167,8 @@ const factsOf = (description: CountryDescription): readonly Clause[] =>
 const OTHERS = 2;
 
 /**
- * Redundant clauses: without one of them, the rest still leaves one answer. `isOther` says whether a profile has another answer. Leaving
- * out more clauses never leaves fewer places, so without such a clause no part of a description gives the answer away.
+ * Redundant clauses: without one of them, the others still determine the answer. `isOther` says whether a profile has another answer.
+ * Leaving out more clauses never leaves fewer profiles, so if no clause is redundant, no part of the description determines the answer.
  */
 export const needlessIn = (description: CountryDescription, isOther: (profile: Profile) => boolean): readonly Clause[] =>
   factsOf(description).filter((without) => [...fitting(description, { surety: 'surely', without })].filter(isOther).length < OTHERS);

@@ -1,7 +1,6 @@
-// Runs one claimed attempt and writes its events: TrajectoryStarted (sequence 0), each turn, TrajectoryFinished.
-// Guarantees: sequences have no holes; whatever policy and tools do, hanging included, the attempt ends with a
-// TrajectoryFinished unless the process dies or the log refuses an event for good; the attempt is over when the log has
-// acknowledged that end.
+// Runs one claimed attempt and writes its events: TrajectoryStarted (sequence 0), each turn, TrajectoryFinished. Guarantees: sequences have
+// no gaps; whatever policy and tools do, even if they hang, the attempt ends with a TrajectoryFinished unless the process dies or the log
+// permanently rejects an event; the attempt is over when the log has acknowledged that end.
 import type { ToolTiming, TrajectoryRequested, TurnRecorded } from '../../../schemas/generated/events.ts';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
 import { inStep, type ReachPoint } from '../../../streams/core/crash-points.ts';
@@ -37,21 +36,21 @@ export interface AttemptDeps {
   readonly tools: readonly Tool[];
   readonly memory?: Memory;
   readonly episode?: Episode;
-  /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
+  /** Share of the questions whose prompt says that they are valid. If undefined, no prompt mentions validity. */
   readonly validShare?: number;
   /** If set, its verdict is part of the training reward. */
   readonly rewardJudge?: RewardJudge;
   readonly toolTimeoutMs: number;
-  /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
+  /** How long after its wall-clock limit an attempt is given up, ms. */
   readonly overrunMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Aborted when the worker stops: running turns end, no other begins. */
+  /** Aborted when the worker stops: running turns end, and no new ones start. */
   readonly stopping: AbortSignal;
-  /** Aborted when running turns took too long to end: they are given up. */
+  /** Aborted when running turns take too long to end: they are given up. */
   readonly givingUp: AbortSignal;
-  /** Aborted when nothing of this attempt can be used any more: it ends at once. */
+  /** Aborted when this attempt can no longer be used: it ends at once. */
   readonly useless?: AbortSignal;
   readonly onTurn: () => void;
   readonly reach: ReachPoint;
@@ -64,10 +63,10 @@ export interface Claim {
   readonly offset: number;
 }
 
-/** Bound of the size of an event without its long texts, bytes. */
+/** Upper bound for the size of an event without its long texts, bytes. */
 const SMALL_EVENT_BYTES = 1_000;
 
-/** Runs one attempt; resolves once its end is acknowledged, rejects when the log refuses its events. */
+/** Runs one attempt. Resolves once its end is acknowledged; rejects if the log rejects its events. */
 export async function runAttempt(deps: AttemptDeps, claim: Claim): Promise<void> {
   const attempt = new RunningAttempt(deps, claim);
   await attempt.begin();
@@ -102,7 +101,7 @@ class RunningAttempt {
     );
   }
 
-  /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
+  /** Never rejects: a bug in a policy or a tool ends the attempt, not the worker. */
   async run(): Promise<AttemptResult> {
     const { task } = this.#claim;
     const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless, validShare = -1 } = this.#deps;
@@ -143,7 +142,7 @@ class RunningAttempt {
   }
 
   async end(ending: AttemptResult): Promise<void> {
-    // a clock that was set meanwhile is in no duration
+    // monotonic, so that a clock that is set meanwhile changes no duration
     const finishedAtMs = this.#startedAtMs + this.#deps.clock.monotonic() - this.#beganMs;
     const parts = { ending, totals: this.#totals, startedAtMs: this.#startedAtMs, finishedAtMs };
     const event = finishedEvent(this.#identity, parts, this.#nextPlace());
@@ -157,7 +156,7 @@ class RunningAttempt {
 
   async #onTurn(outcome: TurnOutcome): Promise<void> {
     if (this.#over) throw new Error('the attempt was given up');
-    // Built before the sequence moves on: a turn that cannot be built leaves no hole.
+    // built before the sequence advances: a turn that cannot be built leaves no gap
     const event = turnEvent(this.#identity, outcome, this.#nextPlace());
     const bytes = turnBytes(event);
     this.#sequence = event.sequence;
@@ -191,7 +190,7 @@ class RunningAttempt {
     if (retries > 0) metrics.count('worker_tool_retries_total', { tool }, retries);
   }
 
-  /** Ends an attempt whose policy or tool does not end by itself, whatever signals it was given. */
+  /** Ends an attempt whose policy or tool ignores all signals. */
   #watch(maxWallMs: number): { readonly ended: Promise<AttemptResult>; readonly stop: () => void } {
     const { givingUp, overrunMs } = this.#deps;
     let stop: () => void = () => undefined;

@@ -1,6 +1,6 @@
-// Keeps a rollout record under the limit of the log. Pure. The longest texts are cut first and to one common length,
-// so that a huge page never costs a short query; identities (ids, versions, tokens, hashes, lengths) are never cut.
-// `result_chars` and `result_sha256` are those of the whole text: the caller sets them before.
+// Keeps a rollout record below the size limit of the log. Pure. The longest texts are truncated first, to a common length, so that a huge
+// page never truncates a short query. Ids, versions, tokens, hashes, and lengths are never truncated. `result_chars` and `result_sha256`
+// are those of the full text: the caller sets them first.
 import { FRAME_BYTES } from '../../../schemas/framing.ts';
 import type { TrajectoryFinished, TurnRecorded } from '../../../schemas/generated/events.ts';
 import { emptyTurn, fieldsCutAs } from '../../../schemas/rollouts/turn.ts';
@@ -11,10 +11,10 @@ import { latestSchema } from '../../../schemas/subjects.ts';
 export const RECORD_LIMIT_BYTES = 900_000;
 
 const NUMBER_BYTES = 10;
-/** Slugs that come from policies and tools: longer ones say nothing more. */
+/** Maximum length of slugs from policies and tools; longer ones are not useful. */
 const SLUG_CHARS = 200;
 
-/** The length in front of a text takes at most so many bytes. */
+/** Maximum size of the length prefix of a text, bytes. */
 const LENGTH_BYTES = 5;
 const textBytes = (text: string): number => Buffer.byteLength(text) + LENGTH_BYTES;
 
@@ -22,7 +22,7 @@ const textBytes = (text: string): number => Buffer.byteLength(text) + LENGTH_BYT
 export function cutUtf8(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   let end = Math.max(0, Math.floor(maxBytes));
-  // a character takes a byte at least: what is beyond need not be encoded, however long the text is
+  // each character takes at least one byte, so the rest of a long text need not be encoded
   const bytes = Buffer.from(text.slice(0, end + 1));
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
   return bytes.toString('utf8', 0, end);
@@ -30,7 +30,7 @@ export function cutUtf8(text: string, maxBytes: number): string {
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The common length to which the longest of `sizes` must be cut so that all together take at most `budget`. */
+/** The common length to which the longest of `sizes` must be truncated so that their sum is at most `budget`. */
 export function waterLevel(sizes: readonly number[], budget: number): number {
   const ascending = [...sizes].sort((a, b) => a - b);
   let left = Math.max(0, budget);
@@ -42,14 +42,14 @@ export function waterLevel(sizes: readonly number[], budget: number): number {
   return Number.MAX_SAFE_INTEGER;
 }
 
-/** Cuts the string values of a JSON object so that the text has at most `maxBytes`; '{}' when that is not enough. */
+/** Truncates the string values of a JSON object so that its text has at most `maxBytes`; '{}' if that is not enough. */
 function cutArguments(json: string, maxBytes: number): string {
   if (Buffer.byteLength(json) <= maxBytes) return json;
   try {
     const parsed: unknown = JSON.parse(json);
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return '{}';
     const entries = Object.entries(parsed);
-    // An escape takes up to six bytes for one, so the values get a sixth of the room.
+    // an escape can take six bytes per byte, so the values get a sixth of the space
     const room = Math.floor(maxBytes / (6 * Math.max(1, entries.length)));
     const cut = entries.map(([name, value]) => [name, typeof value === 'string' ? cutUtf8(value, room) : value] as const);
     const shorter = JSON.stringify(Object.fromEntries(cut));
@@ -65,7 +65,7 @@ const bounds = sizeBounds<TurnRecorded>(latestSchema('TurnRecorded').schema) as 
 const bound = (field: TurnField, value: unknown): number => bounds[field]?.(value) ?? 0;
 
 type TurnField = keyof TurnRecorded;
-/** What is truncated, in this order; all other fields are kept whole. */
+/** The fields to truncate, in this order; all others are kept in full. */
 const [slugs, texts, jsons] = [fieldsCutAs('slug'), fieldsCutAs('text'), fieldsCutAs('arguments')];
 const [lists, calls] = [fieldsCutAs('items'), fieldsCutAs('calls')];
 const [tokens, decisions] = [fieldsCutAs('tokens'), fieldsCutAs('decision')];
@@ -78,7 +78,7 @@ const bytesOf = (turn: TurnRecorded, fields: readonly TurnField[]): number =>
 export const turnBytes = (turn: TurnRecorded): number =>
   FRAME_BYTES + bytesOf(turn, [...fixed, ...texts, ...jsons, ...lists, ...calls, ...tokens, ...decisions]);
 
-/** The turn with other values in these fields. */
+/** Replaces these fields of a turn. */
 const changed = (turn: TurnRecorded, fields: readonly TurnField[], to: (field: TurnField) => unknown): TurnRecorded => ({
   ...turn,
   ...Object.fromEntries(fields.map((field) => [field, to(field)])),
@@ -86,7 +86,7 @@ const changed = (turn: TurnRecorded, fields: readonly TurnField[], to: (field: T
 
 const without = (turn: TurnRecorded, fields: readonly TurnField[]): TurnRecorded => changed(turn, fields, (field) => emptyTurn[field]);
 
-/** As many of the first items of each list as fit. */
+/** The first items of each list, as many as fit. */
 function fittingLists(turn: TurnRecorded, budget: number): TurnRecorded {
   let left = budget;
   return changed(turn, lists, (field) => {
@@ -99,7 +99,7 @@ function fittingLists(turn: TurnRecorded, budget: number): TurnRecorded {
 
 type FurtherCalls = TurnRecorded['more_calls'];
 
-/** As many of the first further calls as fit, with their texts cut to one common length. */
+/** The first additional calls, as many as fit, with their texts truncated to a common length. */
 function fittingCalls(turn: TurnRecorded, budget: number): TurnRecorded {
   return changed(turn, calls, (field) => {
     const all = turn[field] as FurtherCalls;
@@ -117,14 +117,14 @@ function fittingCalls(turn: TurnRecorded, budget: number): TurnRecorded {
 }
 
 /**
- * A turn of at most `limit` bytes. Over it, texts, arguments, items, further calls and at last token lists and the decision give way,
- * and `truncated` is set. A turn that fits comes back unchanged.
+ * Reduces a turn to at most `limit` bytes: texts, arguments, items, additional calls, and finally token lists and the decision are
+ * truncated or dropped, and `truncated` is set. A turn that fits is returned unchanged.
  */
 export function fitTurn(original: TurnRecorded, limit = RECORD_LIMIT_BYTES): TurnRecorded {
   const turn = changed(original, slugs, (field) => slug(original[field] as string));
   if (turnBytes(turn) <= limit) return turn;
   const room = limit - FRAME_BYTES - bytesOf(turn, fixed);
-  // What the learner needs comes before what people read, unless it alone takes most of a record.
+  // what the learner needs has priority over what people read, unless it alone takes most of a record
   const decided = bytesOf(turn, decisions) <= room / 2 ? turn : without(turn, decisions);
   const learned = bytesOf(decided, [...decisions, ...tokens]) <= room * 0.75 ? decided : without(decided, tokens);
   const free = room - bytesOf(learned, [...decisions, ...tokens]);
@@ -139,7 +139,7 @@ export function fitTurn(original: TurnRecorded, limit = RECORD_LIMIT_BYTES): Tur
   return changed(shorter, jsons, (field) => cutArguments(listed[field] as string, most));
 }
 
-/** The end of an attempt in at most `limit` bytes: question, answer and error are cut to one common length. */
+/** The end of an attempt in at most `limit` bytes: question, answer, and error are truncated to a common length. */
 export function fitFinished(finished: TrajectoryFinished, limit = RECORD_LIMIT_BYTES): TrajectoryFinished {
   const identities = [finished.event_id, finished.run_id, finished.producer, finished.group_id, finished.trajectory_id];
   const slugs = [finished.worker_id, finished.purpose, finished.question_id, finished.status];

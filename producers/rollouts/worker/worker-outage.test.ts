@@ -7,7 +7,7 @@ import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harnes
 import { eventually, run, tasks } from './worker.testing.ts';
 
 describe('a worker without Kafka', () => {
-  it('waits with its trajectories, keeps memory bounded, says so, and loses nothing', async () => {
+  it('pauses its trajectories within bounded memory, reports that it is waiting, and loses nothing', async () => {
     const log = new MemoryLog();
     let away = false;
     const writer: EventWriter = {
@@ -27,7 +27,7 @@ describe('a worker without Kafka', () => {
     await request(log.writer(), tasks(4, { max_turns: 10_000, max_tokens: 1e9 }));
     await eventually(() => {
       expect(test.status()).toMatchObject({ state: 'waiting', detail: expect.stringContaining('no broker answered') as string });
-      // 1,000 unacknowledged events, one more that waits for room in each trajectory, and possibly a heartbeat.
+      // 1,000 unacknowledged events, one waiting event per trajectory, and possibly a heartbeat
       expect(test.status()?.figures['events_pending']).toBeGreaterThanOrEqual(1_004);
     });
     const before = turns;
@@ -62,7 +62,7 @@ describe('a worker without Kafka', () => {
     expect(log.records('rollouts')).toHaveLength(0);
   });
 
-  it('waits when it cannot claim, and claims once when it can', async () => {
+  it('waits while it cannot claim tasks, and then claims each once', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     for (let fault = 0; fault < 3; fault += 1) log.failNext('offsets');
     await run(log);
@@ -72,7 +72,7 @@ describe('a worker without Kafka', () => {
     });
   });
 
-  it('ends with the error when an event is refused for good', async () => {
+  it('fails with the error if an event is rejected permanently', async () => {
     const log = new MemoryLog();
     const refusal = new PlatformError('RECORD_TOO_LARGE', 'writing TurnRecorded: too large');
     const writer: EventWriter = { append: () => Promise.reject(refusal), close: async () => undefined };

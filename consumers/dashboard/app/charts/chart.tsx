@@ -1,6 +1,6 @@
-// One chart of a run over its steps: a line through the last value of each bucket and a band from its least to its most, and
-// dashed lines of other runs. All charts of a page share their cursor; a drag zooms, and the range is in the address. A chart stays
-// while its figures change: new ones are given to the plot, which draws once a frame.
+// One chart of a run: a line through the last value of each bucket, a band from minimum to maximum, and dashed lines for other runs. All
+// charts of a page share a cursor; dragging zooms, and the range is in the address. New data is passed to the existing plot, which draws
+// once per frame.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
@@ -32,7 +32,7 @@ interface ChartProps {
   readonly onOpen: (step: number) => void;
   readonly axis?: ChartAxis;
   readonly others?: readonly OtherCurves[];
-  /** Steps while a tool was out. */
+  /** Steps during outages of a tool. */
   readonly outages?: readonly ApiOutage[];
 }
 
@@ -121,7 +121,7 @@ interface Latest {
 interface PlotSize {
   readonly width: number;
   readonly axis: ChartAxis;
-  /** Other runs of the chart. */
+  /** Other runs to draw. */
   readonly others: number;
 }
 
@@ -141,7 +141,7 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
       bind: { dblclick: () => () => null },
     },
     scales: { x: { time: over === 'time' }, y: { range: (_plot, low, high) => rangeOf(low, high, spec.from) } },
-    // the year is a second line below the times
+    // the year goes on a second line below the times
     axes: [
       { ...axis, size: over === 'time' ? 38 : 26 },
       { ...axis, size: 46, values: (_plot, splits) => splits.map((value) => figure(value)) },
@@ -181,7 +181,7 @@ function zoomTo(plot: UPlot, { current }: Latest): void {
   current.onZoom(...stepsBetween(current.curves, current.axis, range));
 }
 
-/** A line at each version that was evaluated. */
+/** Draws a line at each evaluated version. */
 function markEvaluations(plot: UPlot, { curves, axis }: Shown): void {
   const { ctx, bbox } = plot;
   const marks = evaluatedAt(curves);
@@ -201,7 +201,7 @@ function markEvaluations(plot: UPlot, { curves, axis }: Shown): void {
   ctx.restore();
 }
 
-/** Hatched where a tool was out, so that a fall of the reward beside it is seen. */
+/** Hatches outages of tools, so that a drop in reward can be related to them. */
 function shade(plot: UPlot, { outages, curves, axis }: Shown): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -227,7 +227,7 @@ function shade(plot: UPlot, { outages, curves, axis }: Shown): void {
   ctx.restore();
 }
 
-/** The values under the cursor stand in the caption. */
+/** Shows the values under the cursor in the caption. */
 function showValues(plot: UPlot, { curves, axis }: Shown): void {
   const figureBox = plot.root.closest('figure');
   if (figureBox === null) return;

@@ -1,9 +1,9 @@
-// Colors of the page for what is drawn on a canvas, read once a theme: asking the style for each stroke is most of a redraw.
+// Theme colors for canvases, read once per theme, because reading computed styles for each stroke would dominate drawing.
 import { signal } from '@preact/signals';
 
 const known = new Map<string, string>();
 
-/** Changes when the colors of the page do. */
+/** Changes with the theme. */
 export const theme = signal(0);
 if (typeof matchMedia === 'function') {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {

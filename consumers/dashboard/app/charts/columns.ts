@@ -1,16 +1,15 @@
-// Columns of a drawing: where the steps of an answer lie on the axis, and the values there. The columns of one run are the arrays of
-// its answer, so that a chart of any length copies nothing.
+// The columns of a plot: x values and series. For a single run, they are the arrays of the response, so that no chart copies data.
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ChartAxis, ChartSpec } from './figures.ts';
 import { firstAt } from '../data/first-at.ts';
 
-/** A value, a gap, or undefined: a place that only another run has. */
+/** A value, null for a gap, or undefined at an x value that only another run has. */
 type FigureColumn = readonly (number | null | undefined)[];
 type ChartColumns = readonly [Float64Array, ...FigureColumn[]];
 
 const places = new WeakMap<ApiCurves, Map<ChartAxis, Float64Array>>();
 
-/** Where each bucket lies, by its last step; shared by all charts of an answer. */
+/** The x value of each bucket, by its last step; shared by all charts of a response. */
 export function placesOf(curves: ApiCurves, axis: ChartAxis): Float64Array {
   const known = places.get(curves) ?? new Map<ChartAxis, Float64Array>();
   places.set(curves, known);
@@ -25,13 +24,13 @@ function valuesOn(curves: ApiCurves, axis: ChartAxis): readonly number[] {
   return curves.steps.map((_, at) => Date.parse(String(curves.series['at']?.[at] ?? '')) / 1_000);
 }
 
-/** Where a step lies. */
+/** The x value of a step. */
 export function placeOfStep(curves: ApiCurves, axis: ChartAxis, step: number): number {
   if (axis === 'step' || curves.steps.length === 0) return step;
   return placesOf(curves, axis)[Math.min(curves.steps.length - 1, firstAt(curves.steps, step))] ?? step;
 }
 
-/** The steps between two places of an axis. */
+/** The steps between two x values. */
 export function stepsBetween(curves: ApiCurves, axis: ChartAxis, [from, to]: readonly [number, number]): readonly [number, number] {
   if (axis === 'step') return [Math.max(0, Math.floor(from)), Math.ceil(to)];
   const values = placesOf(curves, axis);
@@ -42,7 +41,7 @@ export function stepsBetween(curves: ApiCurves, axis: ChartAxis, [from, to]: rea
 
 let gap: FigureColumn = [];
 
-/** A column of nothing. */
+/** An empty column. */
 function gapOf(length: number): FigureColumn {
   if (gap.length !== length) gap = Array.from({ length }, () => null);
   return gap;
@@ -52,8 +51,8 @@ const columnOf = (values: readonly unknown[] | undefined, length: number): Figur
   values === undefined ? gapOf(length) : (values as FigureColumn);
 
 /**
- * Columns of a drawing: x, then last, least, and most of each series, then each series of the other runs. Those of one run are
- * the arrays of the answer; of several, each lies where its own run has a step.
+ * The columns of a plot: x, then last, minimum, and maximum of each series, then each series of the other runs. For a single run, they are
+ * the arrays of the response; for several, each run has values at the steps that it has.
  */
 export function columnsOf(
   { own, others = [] }: { readonly own: ApiCurves; readonly others?: readonly ApiCurves[] },
@@ -77,7 +76,7 @@ export function columnsOf(
   ];
 }
 
-/** Columns of one series of several runs: every step that one of them has, and the last value of each run there. */
+/** One series of several runs: every step that any of them has, and the last value of each run there. */
 export function alignRuns(runs: readonly ApiCurves[], name: string): ChartColumns {
   const steps = Float64Array.from(new Set(runs.flatMap((one) => one.steps))).sort();
   const columns = runs.map((one) => {

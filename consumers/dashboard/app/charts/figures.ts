@@ -1,16 +1,16 @@
-// What a chart shows, as plain values: series that belong together, and columns for the drawing.
+// What a chart shows, without the DOM: its series, and the columns to draw.
 import type { ApiCurves } from '../data/shapes.ts';
 
 export interface ChartSpec {
   readonly title: string;
   readonly series: readonly string[];
-  /** Least value of the axis, where it has one by nature. */
+  /** Lower bound of the axis, if the values have a natural one. */
   readonly from?: number;
-  /** Few steps have a value: each is a point, and the line goes over the gaps. */
+  /** Only some steps have a value: draw points, and connect them across gaps. */
   readonly sparse?: true;
 }
 
-/** What the charts of a page lie over. */
+/** What the charts of a page are drawn over. */
 export const axes = ['step', 'version', 'time'] as const;
 export type ChartAxis = (typeof axes)[number];
 
@@ -30,13 +30,13 @@ export const mainCharts: readonly ChartSpec[] = [
   { title: 'Tool errors a trajectory', series: ['tool_errors_mean'], from: 0 },
 ];
 
-/** Charts whose series read more than the steps: asked for when the others are there. */
+/** Charts whose series need more than the steps table; requested after the others have arrived. */
 export const slowCharts: readonly ChartSpec[] = [
   { title: 'Reward of all that finished', series: ['reward_all_mean'] },
   { title: 'Held-out questions', series: ['heldout_f1', 'heldout_em'], from: 0, sparse: true },
 ];
 
-/** Every other series. */
+/** All other series. */
 export const moreCharts: readonly ChartSpec[] = [
   { title: 'Exact match and format', series: ['em_mean', 'format_rate'] },
   { title: 'Tool calls', series: ['searches_mean', 'accesses_mean'], from: 0 },
@@ -52,7 +52,7 @@ export const moreCharts: readonly ChartSpec[] = [
   { title: 'Waiting and training, ms', series: ['wait_ms', 'train_ms'], from: 0 },
 ];
 
-/** The axis, if the answer has what it needs: one to an earlier request may be shown still. */
+/** The axis if the response has the series for it; until a new response arrives, an earlier one may be shown. */
 export const axisIn = (curves: ApiCurves, axis: ChartAxis): ChartAxis =>
   seriesOfAxis[axis].every((name) => Object.hasOwn(curves.series, name)) ? axis : 'step';
 
@@ -63,14 +63,14 @@ interface CurvesRange {
   readonly axis?: ChartAxis;
 }
 
-/** Request for some charts over a range of steps. */
+/** The request for some charts over a range of steps. */
 export function curvesUrl(run: string, charts: readonly ChartSpec[], { from, to, points, axis = 'step' }: CurvesRange): string {
   const names = [...new Set([...charts.flatMap(({ series }) => series), ...seriesOfAxis[axis]])];
   const steps = `${from === undefined ? '' : `&from_step=${from}`}${to === undefined ? '' : `&to_step=${to}`}`;
   return `/v1/runs/${encodeURIComponent(run)}/curves?points=${points}${steps}&series=${names.join(',')}`;
 }
 
-/** Charts with a series that fits; all of them when the pattern is none. */
+/** Charts with a series that matches the pattern; all of them without a pattern. */
 export function chartsLike(charts: readonly ChartSpec[], pattern: string): readonly ChartSpec[] | undefined {
   if (pattern === '') return charts;
   try {
@@ -81,14 +81,14 @@ export function chartsLike(charts: readonly ChartSpec[], pattern: string): reado
   }
 }
 
-/** How the curves were reduced, in words. */
+/** Describes how the curves were downsampled. */
 export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
   every === 1 ? 'every step' : `1 point = ${every} steps: last value, band from least to most`;
 
-/** True when no value of the chart was recorded; a series that was not asked for may be. */
+/** True if no value of the chart was recorded, which is not known for a series that was not requested. */
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
   series.every((name) => curves.series[name]?.every((value) => value === null) ?? false);
 
-/** Buckets whose version was evaluated. */
+/** Buckets that contain an evaluated version. */
 export const evaluatedAt = (curves: ApiCurves): readonly number[] =>
   (curves.series['heldout_f1'] ?? []).flatMap((value, at) => (value === null ? [] : [at]));

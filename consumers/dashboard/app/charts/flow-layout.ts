@@ -1,11 +1,11 @@
-// Where the bars of the flow are: each trajectory in the first lane that is free when it begins, so that the height is how many ran
-// at once. Plain values, so that a test can hold them.
+// The layout of the flow: each trajectory goes into the first lane that is free when it starts, so the height shows how many ran at once.
+// No DOM, for tests.
 import type { ApiFlow } from '../data/watch-shapes.ts';
 
 export interface FlowLayout {
   readonly lanes: number;
   readonly laneOf: Int32Array;
-  /** When each bar stops. */
+  /** End time of each bar. */
   readonly ends: Float64Array;
   readonly startMs: number;
   readonly endMs: number;
@@ -13,16 +13,16 @@ export interface FlowLayout {
 
 const column = (flow: ApiFlow, name: string): readonly number[] => flow.columns[name] ?? [];
 
-/** When a bar stops: its end, or now for one that runs. */
+/** End time of a bar; now for a running one. */
 const endOf = (flow: ApiFlow, at: number, nowMs: number): number => {
   const end = column(flow, 'end_ms')[at] ?? 0;
   if (end > 0) return end;
-  // what was given up ended when the trainer said so
+  // an attempt that was given up ended when the trainer recorded that
   const decided = column(flow, 'decided_ms')[at] ?? 0;
   return decided > 0 ? decided : nowMs;
 };
 
-/** Packs bars, which come in order of their start. */
+/** Assigns lanes to bars, which must be sorted by start. */
 export function packFlow(flow: ApiFlow, nowMs: number): FlowLayout {
   const starts = column(flow, 'start_ms');
   const laneOf = new Int32Array(starts.length);
@@ -40,7 +40,7 @@ export function packFlow(flow: ApiFlow, nowMs: number): FlowLayout {
   return { lanes: busyUntil.length, laneOf, ends, startMs: starts[0] ?? 0, endMs };
 }
 
-/** First bar that may reach into the window: bars are in order of their start, and none is longer than the longest. */
+/** The first bar that may reach into the window. Bars are sorted by start, and none is longer than the longest. */
 export function firstIn(starts: readonly number[], fromMs: number, longestMs: number): number {
   let [low, high] = [0, starts.length];
   while (low < high) {
@@ -54,7 +54,7 @@ export function firstIn(starts: readonly number[], fromMs: number, longestMs: nu
 export const longestOf = (flow: ApiFlow, nowMs: number): number =>
   column(flow, 'start_ms').reduce((most, start, at) => Math.max(most, endOf(flow, at, nowMs) - start), 0);
 
-/** The bar of a lane at a time; -1 when there is none. */
+/** The bar in a lane at a time; -1 if there is none. */
 export function barAt(
   flow: ApiFlow,
   layout: FlowLayout,
@@ -72,7 +72,7 @@ interface FlowWindow {
   readonly toMs: number;
 }
 
-/** The window after a turn of the wheel about a time, or a drag, inside of what there is. */
+/** The new window after zooming at a time or dragging, clamped to the data. */
 export function moveWindow(
   window: FlowWindow,
   layout: FlowLayout,
@@ -89,8 +89,8 @@ export function moveWindow(
 }
 
 /**
- * When a trajectory becomes too old to train on: the publication of the first version that is further from the version it began with
- * than the run allows. Undefined when there is no such publication, or nothing is known of the bound.
+ * When a trajectory becomes too old to train on: at the publication of the first version that is further from its starting version than the
+ * run allows. Undefined if there is no such publication, or if the bound is unknown.
  */
 export function boundOf(flow: ApiFlow, bar: number): number | undefined {
   const first = column(flow, 'version_first')[bar] ?? -1;

@@ -1,5 +1,5 @@
-// Draws the flow: bars by the version that they began with, what became of them by their right end, publications as lines, and the
-// wait between the end of a trajectory and its step as a thin line. One pass a color; bars below a pixel are drawn once a pixel.
+// Draws the flow: bars in the color of their first version, the outcome at their right end, publications as lines, and the wait between the
+// end of a trajectory and its step as a thin line. Drawn in one pass per color; bars narrower than a pixel are merged.
 import type { ApiFlow } from '../data/watch-shapes.ts';
 import { boundOf, firstIn, type FlowLayout } from './flow-layout.ts';
 
@@ -9,7 +9,7 @@ interface FlowView {
   readonly longestMs: number;
   readonly lanePx: number;
   readonly pointed: number;
-  /** Fates that are drawn; the others are pale. */
+  /** Outcomes to emphasize; the others are drawn pale. */
   readonly fates: ReadonlySet<string>;
 }
 
@@ -75,7 +75,7 @@ function drawMarks({ context, style, width, height, x }: Pens, flow: ApiFlow): v
   context.stroke();
 }
 
-/** Steps as ticks in the head, so that the wait of a bar is seen to end at one. */
+/** Steps as ticks at the top, where the waits of bars end. */
 function drawSteps({ context, style, width, x }: Pens, { steps }: ApiFlow): void {
   context.strokeStyle = colorOf(style, '--good');
   context.lineWidth = 1;
@@ -91,7 +91,7 @@ function drawSteps({ context, style, width, x }: Pens, { steps }: ApiFlow): void
   context.stroke();
 }
 
-/** From the start of the bar that is pointed at to the publication that makes it too old to train on. */
+/** From the start of the hovered bar to the publication that makes it too old to train on. */
 function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture): void {
   const until = boundOf(flow, view.pointed);
   if (until === undefined) return;
@@ -109,7 +109,7 @@ function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture)
   context.setLineDash([]);
 }
 
-/** Bars by color, their ends by fate, and waits, so that the pen changes a few times only. */
+/** Bars by color, their ends by outcome, and waits, so that the pen rarely changes. */
 interface Shapes {
   readonly bodies: Map<string, Path2D>;
   readonly ends: Map<string, Path2D>;

@@ -66,7 +66,7 @@ export function Overlay({ runs, name }: { readonly runs: readonly string[]; read
         ))}
       </figcaption>
       <div ref={box} role="img" aria-label={`${name}: ${runs.map((run, at) => `${run} ${figure(lastOf(at))}`).join(', ')}`} />
-      {shown.find(({ problem }) => problem !== undefined) !== undefined && <p class="overlay">Not all of the runs could be read.</p>}
+      {shown.find(({ problem }) => problem !== undefined) !== undefined && <p class="overlay">Some of the runs could not be read.</p>}
     </figure>
   );
 }

@@ -1,4 +1,4 @@
-// Canvas strips of a trajectory: the minimap beside the list, and the waterfall of the turns that are seen.
+// Canvas strips of a trajectory: the minimap beside the list, and the waterfall of the visible turns.
 import type { ApiOutline } from '../data/shapes.ts';
 import { colorOf } from './colors.ts';
 import { minimap, rowAt, type TimeSpan } from '../pages/outline.ts';
@@ -8,7 +8,7 @@ export interface CanvasSize {
   readonly height: number;
 }
 
-/** A canvas that is as large as it is shown; setting a size clears it, so it is only set when it changes. */
+/** Resizes a canvas to its displayed size. Setting the size clears it, so this happens only on a change. */
 function prepare(canvas: HTMLCanvasElement, { width, height }: CanvasSize): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio;
   const [across, down] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
@@ -20,7 +20,7 @@ function prepare(canvas: HTMLCanvasElement, { width, height }: CanvasSize): Canv
   return context;
 }
 
-/** Longest turns as bars, and the share of failures in red beside them: drawn once, off the page. */
+/** The longest turns as bars with the share of failures in red, drawn once to an offscreen canvas. */
 export function drawMinimapBase(outline: ApiOutline, size: CanvasSize): HTMLCanvasElement {
   const canvas = document.createElement('canvas');
   const context = prepare(canvas, size);
@@ -42,14 +42,14 @@ export function drawMinimapBase(outline: ApiOutline, size: CanvasSize): HTMLCanv
 
 interface MinimapView extends CanvasSize {
   readonly base: HTMLCanvasElement;
-  /** Shares of the list that are seen. */
+  /** The visible part of the list, as fractions. */
   readonly from: number;
   readonly to: number;
-  /** Shares at which something was found. */
+  /** Positions of search matches, as fractions. */
   readonly matches: readonly number[];
 }
 
-/** What is seen as a frame and matches as ticks, over the base. */
+/** Draws the visible part as a frame and matches as ticks over the base. */
 export function drawMinimap(canvas: HTMLCanvasElement, view: MinimapView): void {
   const context = prepare(canvas, view);
   if (context === null) return;
@@ -63,7 +63,7 @@ export function drawMinimap(canvas: HTMLCanvasElement, view: MinimapView): void 
 
 const HUES = ['--line-1', '--line-2', '--line-3', '--line-4'] as const;
 
-/** Generation by the color of its version, and the tool call behind it; gaps are waiting. */
+/** Generation in the color of its version, followed by the tool call; gaps are waiting time. */
 export function drawWaterfall(
   canvas: HTMLCanvasElement,
   outline: ApiOutline,

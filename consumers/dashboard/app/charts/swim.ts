@@ -1,11 +1,11 @@
-// Lanes of workers by the version they worked with, and strips of figures over admissions.
+// Lanes of workers, colored by policy version, and strips of figures over admissions.
 import type { ApiSync } from '../data/watch-shapes.ts';
 
 interface Swim {
   readonly workers: readonly string[];
   readonly fromMs: number;
   readonly toMs: number;
-  /** From the first turn with a version to the first with the next. */
+  /** From the first turn with a version to the first turn with the next. */
   readonly spans: readonly { readonly lane: number; readonly version: number; readonly fromMs: number; readonly toMs: number }[];
   readonly published: readonly { readonly version: number; readonly atMs: number }[];
 }

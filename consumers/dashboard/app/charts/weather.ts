@@ -1,4 +1,4 @@
-// One tool over time: calls as bars, failures in them, the 95th percentile as a line, outages hatched.
+// One tool over time: calls as bars, failures within them, the 95th percentile of latency as a line, outages hatched.
 import type { ApiToolSpan, ApiWeather } from '../data/watch-shapes.ts';
 
 export function drawWeather(

@@ -1,8 +1,8 @@
-// Addresses of the API that a page asks for, and that are asked for before its code is there.
+// Addresses that a page requests first, known before its code is loaded.
 import { axisOf, curvesUrl, mainCharts } from '../charts/figures.ts';
 import { matchPath } from '../shell/patterns.ts';
 
-/** Most points of a chart. */
+/** Maximum number of points in a chart. */
 export const POINTS = 400;
 
 export const runsUrl = (status: string): string =>
@@ -20,7 +20,7 @@ const rangeOf = (query: URLSearchParams) => ({
   ...{ points: POINTS, axis: axisOf(query.get('x')) },
 });
 
-/** What the page at an address asks for first. */
+/** The first requests of the page at an address. */
 export function firstRequests({ pathname, searchParams: query }: URL): readonly string[] {
   if (pathname === '/') return [runsUrl(query.get('status') ?? '')];
   const run = matchPath('/runs/:run', pathname)?.['run'];

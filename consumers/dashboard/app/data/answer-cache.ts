@@ -1,15 +1,15 @@
-// When an answer is asked for again, as plain values.
+// Decides when to request data again, without the DOM.
 
-/** An answer is asked for at most a tenth of the time, however often something happens. */
+/** A response that takes t to load is requested at most every 10 t, however many events arrive. */
 const COST_FACTOR = 10;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Whether a refresh means an address: itself and all under it, or with a `?` at the end only itself, whatever it asks. */
+/** True if a refresh affects an address: itself and every path below it, or with a trailing `?` only itself with any query. */
 export function isUnder(url: string, prefix: string): boolean {
   if (prefix.endsWith('?')) return url === prefix.slice(0, -1) || url.startsWith(prefix);
   return url.startsWith(prefix) && ['', '/', '?'].includes(url.charAt(prefix.length));
 }
 
-/** How long to wait before an answer is asked for again, ms. */
+/** How long to wait before the next request, ms. */
 export const waitFor = (nowMs: number, { askedAtMs, tookMs }: { readonly askedAtMs: number; readonly tookMs: number }): number =>
   Math.max(0, askedAtMs + Math.min(LONGEST_WAIT_MS, tookMs * COST_FACTOR) - nowMs);

@@ -1,13 +1,13 @@
-// Answers that pages share: one entry an address, kept while it is loaded again, so that nothing flickers and a page that is
-// opened again is there at once. An answer that cannot be had now stays as it was, with the problem beside it. An answer that
-// did not change stays the same object, so that nothing is drawn again.
+// A cache of responses that pages share, one entry per address. An entry is kept during a reload, so that nothing flickers and a page that
+// is opened again appears at once. If a request fails, the old value stays, together with the problem. A value that did not change remains
+// the same object, so that nothing is rendered again.
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { isUnder, waitFor } from './answer-cache.ts';
 import { askText, isPassing, parsed, type ApiProblem } from './request.ts';
 
 export interface Loadable<T> {
-  /** The newest that is known. */
+  /** The latest value. */
   readonly value: T | undefined;
   readonly problem: ApiProblem | undefined;
 }
@@ -18,20 +18,20 @@ interface CachedQuery {
   askedAtMs: number;
   tookMs: number;
   text: string;
-  /** One request at a time; what is asked for meanwhile follows. */
+  /** One request runs at a time; requests made meanwhile are combined into the next one. */
   state: 'idle' | 'asking' | 'asking-stale';
   again: ReturnType<typeof setTimeout> | undefined;
 }
 
 const entries = new Map<string, CachedQuery>();
 const MOST_ENTRIES = 200;
-/** An answer this young is not asked for again when another page opens, ms. */
+/** A response younger than this is not requested again when another page opens, ms. */
 const FRESH_MS = 2_000;
 const AGAIN_MS = 3_000;
 
-/** Nobody is signed in: the shell shows the sign-in page. */
+/** True if nobody is signed in: the shell then shows the sign-in page. */
 export const locked = signal(false);
-/** The API did not answer the last request. */
+/** True if the API did not respond to the last request. */
 export const away = signal(false);
 
 function entryOf(url: string): CachedQuery {
@@ -89,20 +89,20 @@ const nothing: ReadonlySignal<Loadable<never>> = signal({ value: undefined, prob
 
 function loadUnlessFresh(url: string): CachedQuery {
   const entry = entryOf(url);
-  // nobody waited for the answer that failed before the page was there, so nobody asks again
+  // a failed preload is discarded, so that the page requests the data itself
   const isOld = performance.now() - entry.askedAtMs > FRESH_MS || entry.shown.peek().problem !== undefined;
   if (entry.state === 'idle' && isOld) void load(url, entry);
   return entry;
 }
 
-/** Starts the requests of a page that is about to open. */
+/** Sends the first requests of a page that is about to open. */
 export function prefetch(urls: readonly string[]): void {
   for (const url of urls) loadUnlessFresh(url);
 }
 
 /**
- * The answer at an address, loaded while the component is shown; none for undefined. With `keep`, the value of the address before
- * is shown until the new one is there.
+ * The response for an address, loaded while the component is mounted; nothing for undefined. With `keep`, the value of the previous address
+ * is shown until the new one arrives.
  */
 export function useAnswer<T>(url: string | undefined, { keep = false }: { readonly keep?: boolean } = {}): Loadable<T> {
   const shown = useMemo(() => (url === undefined ? nothing : entryOf(url).shown), [url]);
@@ -121,7 +121,7 @@ export function useAnswer<T>(url: string | undefined, { keep = false }: { readon
   return now.value === undefined && kept.current !== undefined ? { ...now, value: kept.current } : now;
 }
 
-/** An answer that took long is asked for less often. */
+/** Slow responses are requested less often. */
 function refreshOne(url: string, entry: CachedQuery): void {
   if (entry.again !== undefined) return;
   const waitMs = waitFor(performance.now(), entry);
@@ -135,7 +135,7 @@ function refreshOne(url: string, entry: CachedQuery): void {
   }
 }
 
-/** Loads again what is shown and is under one of these addresses; all of it when none is given. */
+/** Reloads the responses on the page whose address is affected; all of them if no address is given. */
 export function refresh(...prefixes: readonly string[]): void {
   for (const [url, entry] of entries) {
     const meant = prefixes.length === 0 || prefixes.some((prefix) => isUnder(url, prefix));
@@ -145,5 +145,5 @@ export function refresh(...prefixes: readonly string[]): void {
   }
 }
 
-/** Addresses of the answers that are on the page. */
+/** Addresses of the responses on the page. */
 export const shownAnswers = (): readonly string[] => [...entries].flatMap(([url, { users }]) => (users > 0 ? [url] : []));

@@ -1,4 +1,4 @@
-/** The place of the first value that is not less, of values in order; their number when all are less. */
+/** Index of the first value that is not smaller, in a sorted array; its length if all are smaller. */
 export function firstAt(values: ArrayLike<number>, value: number): number {
   let [low, high] = [0, values.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-// The newest events of the live stream, as plain values: how many are kept, what a line of the tail says of each.
+// The newest events of the live stream, without the DOM: how many are kept, and how each is summarized in a line.
 
 export interface LiveEvent {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface LiveEvent {
 
 export const KEPT_EVENTS = 2_000;
 
-/** The newest events, newest first, each once. */
+/** The newest events first, without duplicates. */
 export function withEvents(kept: readonly LiveEvent[], more: readonly LiveEvent[]): readonly LiveEvent[] {
   const known = new Set(kept.map(placeOf));
   const fresh = [...more].reverse().filter((event) => {
@@ -37,7 +37,7 @@ const told: Readonly<Record<string, readonly string[]>> = {
   DeadLettered: ['original_topic', 'reason'],
 };
 
-/** What an event is about, in a line: `turn 3, tool search`. */
+/** Summarizes an event: `turn 3, tool search`. */
 export function summaryOf({ type, event }: LiveEvent): string {
   const names = told[type] ?? ['reason', 'evaluation_id', 'question_id'];
   return names
@@ -49,7 +49,7 @@ export function summaryOf({ type, event }: LiveEvent): string {
     .join(', ');
 }
 
-/** Where an event leads. */
+/** The address that an event links to. */
 export function linkOf({ type, event }: LiveEvent): string | undefined {
   const text = (name: string): string | undefined => (typeof event[name] === 'string' && event[name] !== '' ? event[name] : undefined);
   const run = text('run_id');

@@ -1,5 +1,5 @@
-// The live stream: one connection for the page that is open, closed while the tab is hidden. It tells that something happened;
-// what it shows is asked for again, at most once a second.
+// The live stream: one connection for the current page, closed while the tab is hidden. Events only say that something changed; the page
+// then requests the affected data again, at most once a second.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { refresh } from './answers.ts';
@@ -7,27 +7,27 @@ import type { LiveEvent } from './live-shapes.ts';
 
 export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
-/** Streams of this page that are open or being opened. */
+/** Streams of this page that are open or connecting. */
 let streams = 0;
 
 const REFRESH_MS = 1_000;
-/** After the API refused the stream, as it does when too many are open. */
+/** Wait after the API refused the stream, for example because too many are open. */
 const AGAIN_MS = 3_000;
 
 interface LiveSubscription {
   readonly run?: string | undefined;
   readonly types: readonly string[];
-  /** Addresses to load again when an event comes, or those of each type of event. */
+  /** Addresses to reload after an event, either for all events or by type. */
   readonly refreshes?: readonly string[] | Readonly<Record<string, readonly string[]>>;
-  /** Events of the types that are meant; all when left out. */
+  /** Types of events to receive; all by default. */
   readonly concerns?: (event: LiveEvent) => boolean;
   readonly onEvent?: (event: LiveEvent) => void;
-  /** The log no longer has what was missed, or this reader was too slow. */
+  /** Called when events were missed: the log no longer has them, or this reader was too slow. */
   readonly onGap?: (what: string) => void;
   readonly paused?: boolean;
 }
 
-/** Follows events while the component is shown and its tab is seen. */
+/** Receives events while the component is mounted and its tab is visible. */
 export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, paused = false }: LiveSubscription): void {
   const key = JSON.stringify([run, types, refreshes, paused]);
   useEffect(() => {
@@ -61,10 +61,14 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
       source = new EventSource(`/v1/live?${query.toString()}`);
       if (!counted) streams += 1;
       counted = true;
+      // a page that saw no event yet resumes from where it connected
+      for (const type of ['connected', 'closing', ...types]) {
+        source.addEventListener(type, ({ lastEventId }: MessageEvent<string>) => (last = lastEventId));
+      }
       source.addEventListener('connected', () => (liveState.value = 'live'));
       source.onerror = () => {
         liveState.value = 'away';
-        // a refusal ends an EventSource for good, a broken connection does not
+        // an EventSource gives up after an error status, but reconnects after a broken connection
         if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
       };
       source.onopen = () => (liveState.value = 'live');
@@ -72,7 +76,6 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
       source.addEventListener('fell-behind', () => onGap?.('The page read too slowly; the stream goes on from where it was.'));
       for (const type of types) {
         source.addEventListener(type, (message: MessageEvent<string>) => {
-          last = message.lastEventId;
           const event = { id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) };
           if (concerns?.(event) === false) return;
           onEvent?.(event);

@@ -1,4 +1,4 @@
-// One way to ask the API. An answer is a value or a problem with a code; nothing throws into a page.
+// The only way to call the API. The result is a value or a problem with a code; nothing is thrown into a page.
 
 export interface ApiProblem {
   readonly status: number;
@@ -20,7 +20,7 @@ interface ApiRequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The answer as it came. */
+/** The response body as text. */
 export async function askText(url: string, { method = 'GET', body, signal }: ApiRequestOptions = {}): Promise<ApiResult<string>> {
   try {
     const answer = await fetch(url, {
@@ -41,7 +41,7 @@ export async function ask<T>(url: string, options: ApiRequestOptions = {}): Prom
   return answer.ok ? parsed<T>(answer.value) : answer;
 }
 
-/** What is no JSON did not come from the API. */
+/** A body that is not JSON did not come from the API. */
 export function parsed<T>(text: string): ApiResult<T> {
   try {
     return { ok: true, value: JSON.parse(text) as T };
@@ -59,5 +59,5 @@ function problemOf(status: number, text: string): ApiProblem {
   }
 }
 
-/** A problem that may be over in a moment. */
+/** True for a problem that a retry may solve. */
 export const isPassing = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;

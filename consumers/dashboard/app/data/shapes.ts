@@ -1,4 +1,4 @@
-// What the pages read of the API's answers. The whole of them is in /openapi.json.
+// The fields of API responses that the pages read. /openapi.json has all of them.
 
 export interface ApiPage<T> {
   readonly items: readonly T[];
@@ -36,7 +36,7 @@ export interface ApiRun {
   readonly finished_at: string | null;
   readonly last_at: string | null;
   readonly is_trained: boolean;
-  /** Mean reward in equal parts of the steps, when it is asked for. */
+  /** Mean reward in equal parts of the steps, if requested. */
   readonly reward_spark?: readonly NumberOrNull[];
 }
 
@@ -45,7 +45,7 @@ export interface ApiCurves {
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
   readonly series: Readonly<Record<string, readonly (number | string | null)[]>>;
-  /** Left out when a bucket is a step. */
+  /** Absent if a bucket is a single step. */
   readonly low?: Readonly<Record<string, readonly NumberOrNull[]>>;
   readonly high?: Readonly<Record<string, readonly NumberOrNull[]>>;
 }

@@ -1,8 +1,8 @@
-// The answers of lists that are on the page, so that a key can tell how to ask for them from elsewhere.
+// The list requests on the page, so that a shortcut can copy them as curl commands.
 
 const addresses = new Map<string, number>();
 
-/** Counts an address as shown until what it returns is called. */
+/** Counts an address as shown until the returned function is called. */
 export function showing(url: string): () => void {
   addresses.set(url, (addresses.get(url) ?? 0) + 1);
   return () => {
@@ -14,7 +14,7 @@ export function showing(url: string): () => void {
 
 export const shownLists = (): readonly string[] => [...addresses.keys()];
 
-/** One command an address, in the quotes of a shell. */
+/** One curl command per address, quoted for a shell. */
 export function curlOf(origin: string, urls: readonly string[]): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   return urls.map((url) => `curl -s ${quoted(`${origin}${url}`)}`).join('\n');

@@ -1,4 +1,4 @@
-// Answers of the pages that watch a run, as far as the pages read them.
+// Types of the responses that the monitoring pages use, limited to the fields that they read.
 
 import type { NumberOrNull } from './shapes.ts';
 
@@ -36,7 +36,7 @@ export interface ApiAdvisory {
   readonly sql: string;
 }
 
-/** The last admission of a span, and the extremes of all. */
+/** The last admission of a span, and the extremes of all admissions in it. */
 export interface ApiAdmissionSpan {
   readonly admissions: number;
   readonly capacity_min: number;
@@ -103,7 +103,7 @@ export interface ApiWorker {
   readonly last_heartbeat_at: string | null;
 }
 
-/** What deserves a look, and what a run is at. */
+/** Advisories, and the current state of a run. */
 export interface ApiWatchedRun {
   readonly items: readonly ApiAdvisory[];
   readonly outages: readonly ApiOutage[];

@@ -1,4 +1,4 @@
-// Figures as people read them. A value that was not recorded is never shown as zero.
+// Formats numbers and times for people. A value that was not recorded is never shown as zero.
 
 export const NOT_RECORDED = '–';
 
@@ -35,7 +35,7 @@ export function duration(ms: unknown): string {
   return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
 }
 
-/** `3 min ago`; the future and the missing say so. */
+/** `3 min ago`; a missing time and a time in the future have texts of their own. */
 export function age(time: string | null | undefined, nowMs: number): string {
   const at = time === null || time === undefined ? NaN : Date.parse(time);
   if (Number.isNaN(at)) return NOT_RECORDED;
@@ -51,7 +51,7 @@ export function age(time: string | null | undefined, nowMs: number): string {
   return `${Math.floor(seconds / size)} ${name} ago`;
 }
 
-/** `v3`, `v3–v7`; -1 is unknown. */
+/** `v3`, `v3–v7`; -1 means unknown. */
 export function versions(first: number | null | undefined, last: number | null | undefined): string {
   const one = (version: number | null | undefined): string =>
     version === null || version === undefined || version < 0 ? 'v?' : `v${version}`;

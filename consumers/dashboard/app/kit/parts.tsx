@@ -1,18 +1,18 @@
-// Small parts that every page uses.
+// Small components that every page uses.
 import type { ComponentChildren, JSX } from 'preact';
 import { signal } from '@preact/signals';
 import { place } from '../shell/place.ts';
 import { age, figure } from './format.ts';
 import { visible } from './visible.ts';
 
-/** Moves on every ten seconds, so that ages are right. */
+/** Updated every ten seconds, so that ages stay correct. */
 const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 10_000);
 
-/** Whether times are shown as they are, in place of their age. */
+/** True to show exact times instead of ages. */
 export const exactTimes = signal(false);
 
-/** An age, with the exact time on hover; or the other way round. */
+/** An age with the exact time on hover, or the other way around. */
 export function When({ at }: { readonly at: string | null | undefined }): JSX.Element {
   const old = age(at, now.value);
   const isExact = exactTimes.value && typeof at === 'string';
@@ -23,7 +23,7 @@ export function When({ at }: { readonly at: string | null | undefined }): JSX.El
   );
 }
 
-/** A text of the log, as text. */
+/** A text from the log, displayed as plain text. */
 export const Text = ({ children, title }: { readonly children: string; readonly title?: boolean }): JSX.Element => (
   <bdi title={title === true ? visible(children).slice(0, 2_000) : undefined}>{visible(children)}</bdi>
 );
@@ -55,7 +55,7 @@ const tones: Readonly<Record<string, Tone>> = {
 };
 const marks: Readonly<Record<Tone, string>> = { good: '✓', bad: '✕', warn: '△', plain: '·', live: '●' };
 
-/** A state by color and by mark. */
+/** A state, shown by color and symbol. */
 export function Badge({ state, note = '' }: { readonly state: string; readonly note?: string }): JSX.Element {
   const tone = tones[state] ?? 'plain';
   return (
@@ -76,7 +76,7 @@ export const Stat = (props: { readonly name: string; readonly value: unknown; re
   </div>
 );
 
-/** A bar of two parts that add up: what was used, and the rest. */
+/** A bar of two parts that add up to a whole. */
 export const Share = ({ part, whole, label }: { readonly part: number; readonly whole: number; readonly label: string }): JSX.Element => (
   <svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={label}>
     <rect width="100" height="8" class="rest" />
@@ -84,7 +84,7 @@ export const Share = ({ part, whole, label }: { readonly part: number; readonly 
   </svg>
 );
 
-/** A small line, drawn from its least to its most. */
+/** A sparkline, scaled to its minimum and maximum. */
 export function Spark({ values, label }: { readonly values: readonly (number | null)[]; readonly label: string }): JSX.Element {
   const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
   const [low, high] = [Math.min(...known), Math.max(...known)];
@@ -98,7 +98,7 @@ export function Spark({ values, label }: { readonly values: readonly (number | n
   );
 }
 
-/** Pages of one run. */
+/** The pages of one run. */
 export function RunTabs({ run }: { readonly run: string }): JSX.Element {
   const base = `/runs/${encodeURIComponent(run)}`;
   const here = place.value.pathname;

@@ -1,4 +1,4 @@
-// The head of every page of a run.
+// The header of every page of a run.
 import type { ComponentChildren, JSX } from 'preact';
 import { useTitle } from '../shell/title.ts';
 import { RunTabs } from './parts.tsx';

@@ -1,5 +1,4 @@
-// What a part of a page shows when it has nothing to show. Loading, empty, broken, and not recorded are different things, and
-// each says what to do.
+// What part of a page shows instead of data. Loading, empty, failed, and not recorded are different states, and each says what to do.
 import type { ComponentChildren, JSX } from 'preact';
 import type { Loadable } from '../data/answers.ts';
 import type { ApiProblem } from '../data/request.ts';
@@ -25,7 +24,7 @@ export const Failed = ({ problem }: { readonly problem: ApiProblem }): JSX.Eleme
   </div>
 );
 
-/** The answer when it is there, with the problem of the last try above it; else why it is not there. */
+/** The data if there is any, with the latest error above it; otherwise the reason why there is none. */
 export function Waiting<T>({
   shown,
   of,

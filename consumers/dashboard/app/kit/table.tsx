@@ -1,4 +1,4 @@
-// A table of rows that are all there; long lists have windows of their own.
+// A table that renders all of its rows. Long lists render a window of theirs instead.
 import type { ComponentChildren, JSX } from 'preact';
 
 export interface TableColumn<R> {
@@ -13,7 +13,7 @@ interface TableProps<R> {
   readonly rows: readonly R[];
   readonly columns: readonly TableColumn<R>[];
   readonly keyOf: (row: R) => string;
-  /** Row that keys chose. */
+  /** The row selected with the keyboard. */
   readonly selected?: number;
   readonly onPoint?: (row: R | undefined) => void;
 }

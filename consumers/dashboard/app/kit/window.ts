@@ -1,23 +1,23 @@
-// Which rows of a long list are drawn: rows have one height, so a place is one multiplication and nothing is measured.
+// Which rows of a long list are drawn. All rows have the same height, so a row's position is its index times the height.
 
 export const ROW_PX = 28;
 const MARGIN_ROWS = 12;
 
 export interface VisibleRows {
-  /** First row that is drawn. */
+  /** First drawn row. */
   readonly from: number;
-  /** Behind the last row that is drawn. */
+  /** End of the drawn rows, exclusive. */
   readonly to: number;
 }
 
-/** Rows to draw for a place in the list, with a margin so that scrolling shows no gap. */
+/** The rows to draw at a scroll position, with a margin so that scrolling shows no gap. */
 export function rowsAt(scrollTop: number, height: number, count: number): VisibleRows {
   const from = Math.max(0, Math.floor(scrollTop / ROW_PX) - MARGIN_ROWS);
   const to = Math.min(count, Math.ceil((scrollTop + height) / ROW_PX) + MARGIN_ROWS);
   return { from: Math.min(from, Math.max(0, to)), to: Math.max(to, 0) };
 }
 
-/** Where to scroll so that a row is seen: where it is already, if it is. */
+/** The scroll position at which a row is visible; unchanged if it is visible already. */
 export function scrollFor(row: number, scrollTop: number, height: number): number {
   const top = row * ROW_PX;
   if (top < scrollTop + ROW_PX) return Math.max(0, top - Math.floor(height / 3));

@@ -1,4 +1,4 @@
-// What deserves a look in a run, with the evidence one click away.
+// Advisories of a run, each with a link to the evidence.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
@@ -21,15 +21,13 @@ export function Advisories({ parts }: { readonly parts: PatternParts }): JSX.Ele
         with <code>turnstream status --run {run}</code>.
       </p>
       <Waiting shown={shown} of="the advisories">
-        {({ items }) =>
-          items.length === 0 ? <Empty>Nothing deserves a look: no rule applies to this run.</Empty> : <Findings items={items} />
-        }
+        {({ items }) => (items.length === 0 ? <Empty>No advisories: no rule applies to this run.</Empty> : <Findings items={items} />)}
       </Waiting>
     </RunPage>
   );
 }
 
-/** Findings of a run; nothing where there are none. */
+/** The advisories of a run; nothing if there are none. */
 export function AdvisoryLine({ run }: { readonly run: string }): JSX.Element | null {
   const { value } = useAnswer<{ readonly items: readonly ApiAdvisory[] }>(runUrl(run, '/advisories'));
   return value === undefined || value.items.length === 0 ? null : (

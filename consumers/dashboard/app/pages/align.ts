@@ -1,4 +1,4 @@
-// Attempts at one question beside each other: turns are aligned by what they did (tool and arguments), as a shortest edit.
+// Aligns the turns of two attempts by action (tool and arguments) with a minimum edit distance.
 
 export interface Act {
   readonly turn: number;
@@ -14,7 +14,7 @@ export interface AlignedPair {
 
 const isSame = (a: Act, b: Act): boolean => a.tool === b.tool && a.arguments === b.arguments;
 
-/** A turn that the other side does not have. Another argument costs less, another tool a little less than leaving out both. */
+/** Cost of a turn without a counterpart. Different arguments cost less; a different tool costs slightly less than two unmatched turns. */
 const LEFT_OUT = 1.2;
 
 const costOf = (a: Act | undefined, b: Act | undefined): number => {
@@ -62,7 +62,7 @@ export function alignActs(left: readonly Act[], right: readonly Act[]): readonly
   return pairs;
 }
 
-/** Where a block of pairs may end: behind the last pair of its second half that did the same, so that the next block begins aligned. */
+/** Where a block of pairs may end: after the last equal pair in its second half, so that the next block starts aligned. */
 export function cutAt(pairs: readonly AlignedPair[]): number {
   const last = pairs.findLastIndex(({ kind }) => kind === 'same');
   return last < pairs.length / 2 ? pairs.length : last + 1;
@@ -77,7 +77,7 @@ const MOST_WORDS = 1_500;
 
 const wordsOf = (text: string): readonly string[] => text.split(/(?<=\s)/).slice(0, MOST_WORDS);
 
-/** How many words the rests of both texts share, from each pair of places on. */
+/** Number of words that the suffixes from each index pair have in common. */
 function sharedWords(left: readonly string[], right: readonly string[]): (i: number, j: number) => number {
   const width = right.length + 1;
   const shared = new Uint16Array((left.length + 1) * width);
@@ -95,7 +95,7 @@ function add(parts: TextPart[], text: string, isOwn: boolean): void {
   else parts.push({ text, isOwn });
 }
 
-/** Two texts in words, each word marked that the other does not have at that place. Long texts are compared from their beginning. */
+/** Splits two texts into words and marks those that differ. Long texts are compared up to a limit. */
 export function diffWords(a: string, b: string): readonly [readonly TextPart[], readonly TextPart[]] {
   const [left, right] = [wordsOf(a), wordsOf(b)];
   const shared = sharedWords(left, right);

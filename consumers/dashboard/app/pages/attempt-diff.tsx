@@ -1,5 +1,5 @@
-// Two attempts beside each other, their turns aligned by what they did. They are read and aligned in blocks, so that attempts of any
-// length can be compared: a block ends where both did the same, and what is behind it is aligned with the next.
+// Two attempts side by side, with their turns aligned by action. They are read and aligned in blocks, so that attempts of any length can be
+// compared. A block ends where both did the same, so the rest can be aligned independently.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, type ApiProblem } from '../data/request.ts';
@@ -18,10 +18,10 @@ export interface ComparedAttempt extends MarkedAttempt {
   readonly reward: number | null;
 }
 
-/** Turns of one attempt that are read and not yet in a block. */
+/** Turns of one attempt that have been read and are not part of a block yet. */
 interface OpenTurns {
   readonly turns: readonly ApiTurn[];
-  /** Undefined behind the last. */
+  /** Undefined after the last page. */
   readonly next: number | undefined;
 }
 
@@ -52,7 +52,7 @@ async function readOn(run: string, { trajectory_id, attempt }: MarkedAttempt, { 
 
 const actOf = ({ turn, tool, tool_arguments }: ApiTurn) => ({ turn, tool, arguments: tool_arguments });
 
-/** One more block of what was read; it is the last one when nothing is left to read. */
+/** Aligns the next block of the turns read so far; the last block if there are no more pages. */
 function withBlock({ blocks }: DiffState, left: OpenTurns, right: OpenTurns): DiffState {
   const pairs = alignActs(left.turns.map(actOf), right.turns.map(actOf));
   const isLast = left.next === undefined && right.next === undefined;
@@ -71,7 +71,7 @@ interface AttemptDiffProps {
   readonly right: ComparedAttempt;
 }
 
-/** Give it a key that names both attempts. */
+/** Needs a `key` that identifies both attempts. */
 export function AttemptDiff({ run, left, right }: AttemptDiffProps): JSX.Element {
   const [state, setState] = useState<DiffState>({ blocks: [], rest: [first, first] });
   const [problem, setProblem] = useState<ApiProblem>();

@@ -1,4 +1,4 @@
-// Two and more runs beside each other: curves over the same steps, and what differs in settings and results.
+// Compares two or more runs: curves over the same steps, and differences in settings and results.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Overlay } from '../charts/overlay.tsx';
@@ -60,7 +60,7 @@ export function Compare(): JSX.Element {
   );
 }
 
-/** Settings and results, only what differs unless all is asked for. */
+/** Settings and results; only those that differ, unless all are requested. */
 function Differences({ runs }: { readonly runs: readonly string[] }): JSX.Element {
   const [first = '', ...others] = runs;
   const [whole, setWhole] = useState(false);

@@ -1,5 +1,5 @@
-// Charts of a run over steps, versions, or time: the range, the axis, which series, and the runs that lie over it are in the address.
-// Charts stay while other figures are asked for.
+// Charts of a run over steps, versions, or time. The range, axis, series, and runs to compare with are in the address. Charts stay visible
+// while new data loads.
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Chart, type OtherCurves } from '../charts/chart.tsx';
@@ -29,8 +29,9 @@ import { useKeys } from '../shell/keys.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
+import { useHiddenCharts } from './hidden-charts.tsx';
 
-/** Runs that may lie over one: a request each. */
+/** Maximum number of runs to compare with; each is a request. */
 const MOST_OTHERS = 3;
 const noOutages: readonly ApiOutage[] = [];
 const noCharts: readonly ChartSpec[] = [];
@@ -38,7 +39,7 @@ const noCharts: readonly ChartSpec[] = [];
 interface CurvesProps {
   readonly run: string;
   readonly charts: readonly ChartSpec[];
-  /** Charts that read more than the steps; they are asked for when the others are there. */
+  /** Charts that need more than the steps table; requested after the others have arrived. */
   readonly later?: readonly ChartSpec[];
   readonly outages?: readonly ApiOutage[] | undefined;
   readonly others?: readonly string[];
@@ -58,6 +59,7 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
     { keys: ['z'], does: 'Zoom out', run: zoomOut },
     { keys: ['x'], does: 'Over steps, versions, or time', run: () => change({ x: nextAxis(range.axis) }) },
   ]);
+  const { isShown, chips } = useHiddenCharts([...charts, ...later]);
   if (charts.length === 0) return <Empty>No series fits.</Empty>;
   const isZoomed = range.from !== undefined || range.to !== undefined;
   return (
@@ -75,10 +77,11 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
               step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
               {isZoomed && <ZoomOut onClick={zoomOut} />}
             </p>
+            {chips}
             <div class="charts">
-              <Drawn {...{ run, charts, outages, others, range }} curves={curves} />
+              <Drawn {...{ run, charts, outages, others, range, isShown }} curves={curves} />
               {more.value !== undefined && more.value.steps.length > 0 && (
-                <Drawn {...{ run, outages, others: [], range }} charts={later} curves={more.value} />
+                <Drawn {...{ run, outages, others: [], range, isShown }} charts={later} curves={more.value} />
               )}
             </div>
           </section>
@@ -106,9 +109,10 @@ interface DrawnProps {
   readonly outages: readonly ApiOutage[];
   readonly others: readonly string[];
   readonly range: Parameters<typeof curvesUrl>[2];
+  readonly isShown: (spec: ChartSpec) => boolean;
 }
 
-function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX.Element {
+function Drawn({ run, charts, curves, outages, others, range, isShown }: DrawnProps): JSX.Element {
   const axis = axisIn(curves, range.axis ?? 'step');
   const laid = [0, 1, 2].map((at) => {
     const other = others[at];
@@ -124,7 +128,7 @@ function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX
   );
   return (
     <>
-      {charts.map((spec) => (
+      {charts.filter(isShown).map((spec) => (
         <Chart
           key={spec.title}
           {...{ curves, spec, outages, axis }}
@@ -139,7 +143,7 @@ function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX
 
 const allCharts = [...mainCharts, ...slowCharts, ...moreCharts];
 
-/** Every series of a run. */
+/** All series of a run. */
 export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(`Curves of ${run}`);
@@ -177,7 +181,7 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
         </div>
       </div>
       {charts === undefined ? (
-        <Empty>This is no regular expression.</Empty>
+        <Empty>This is not a valid regular expression.</Empty>
       ) : (
         <Curves run={run} charts={charts} others={others} outages={watched?.outages} />
       )}
@@ -185,7 +189,7 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
   );
 }
 
-/** A parameter of the address that is typed. */
+/** A text field for a parameter of the address. */
 const Field = ({ name, label }: { readonly name: string; readonly label: string }): JSX.Element => (
   <form
     class="inline"

@@ -125,7 +125,7 @@ function Bytes({ letter }: { readonly letter: ApiDeadLetter }): JSX.Element {
         {({ items }) => {
           const found = items.find((one) => placeOf(one) === placeOf(letter))?.original_value_base64;
           return found === undefined ? (
-            <Empty>Its bytes are further back: ask for them with the command above.</Empty>
+            <Empty>Its bytes are not among the newest records; the command above shows them.</Empty>
           ) : (
             <pre>{hexOf(found)}</pre>
           );

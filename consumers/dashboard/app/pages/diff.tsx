@@ -1,4 +1,4 @@
-// Any two attempts of a run beside each other: those of the address, which the keys m and d make.
+// Compares any two attempts of a run. The keys m and d put their names in the address.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiTrajectoryReport } from '../data/shapes.ts';

@@ -1,4 +1,4 @@
-// What was kept beside what was discarded: whether the filters of a run change what it learns from.
+// Compares what was kept with what was discarded: whether the filters of a run bias what it learns from.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, NumberOrNull } from '../data/shapes.ts';
@@ -49,7 +49,7 @@ export function Dropped({ parts }: { readonly parts: PatternParts }): JSX.Elemen
       </div>
       <StepBrush run={run} from={from} to={to} />
       <Waiting shown={shown} of="what was kept and dropped">
-        {(bias) => (bias.overall === null ? <Empty>No step of this range is trained yet.</Empty> : <Report run={run} bias={bias} />)}
+        {(bias) => (bias.overall === null ? <Empty>No step in this range has been trained yet.</Empty> : <Report run={run} bias={bias} />)}
       </Waiting>
       <Histograms run={run} from={from} to={to} />
     </RunPage>

@@ -1,4 +1,4 @@
-// One evaluation beside another: the difference of every figure, paired by question, with its interval. The other is in the address.
+// Compares two evaluations: the difference of every score, paired by question, with its interval. The other evaluation is in the address.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage } from '../data/shapes.ts';
@@ -89,7 +89,7 @@ function Paired({ of }: { readonly of: ApiComparison }): JSX.Element {
 
 const signed = (value: number): string => `${value > 0 ? '+' : ''}${figure(value)}`;
 
-/** The interval about zero, on an axis of its own. */
+/** The interval relative to zero, on an axis of its own. */
 function Difference({ of: { low, high, difference } }: { readonly of: ComparedFigure }): JSX.Element {
   const most = Math.max(1e-9, Math.abs(low), Math.abs(high)) * 1.1;
   const x = (value: number): number => 50 + (50 * value) / most;

@@ -1,4 +1,4 @@
-// Evaluations: scores with their 95 % intervals, whole and by level, and each answer.
+// Evaluations: scores with 95% intervals, in total and by level, and each answer.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { figure } from '../kit/format.ts';

@@ -1,4 +1,4 @@
-// What became of a sample, from what the API says of it: asked for, started, finished, and then trained on or given up.
+// The stages of a sample, from the fields of the API: requested, started, finished, and then trained on or discarded.
 import { duration, figure } from '../kit/format.ts';
 import type { ApiTrajectoryReport } from '../data/shapes.ts';
 
@@ -7,11 +7,11 @@ export interface FateStep {
   readonly state: 'done' | 'bad' | 'open';
   readonly at: string | null;
   readonly note: string;
-  /** Step of the run that it leads to. */
+  /** The step that a stage links to. */
   readonly step?: number;
 }
 
-/** Stations of one attempt in order; the last one is where it is now. */
+/** The stages of one attempt in order; the last one is the current one. */
 export function fateOf(report: ApiTrajectoryReport, attempt: number): readonly FateStep[] {
   const one = report.attempts.find((each) => each.attempt === attempt);
   if (one === undefined) return [];

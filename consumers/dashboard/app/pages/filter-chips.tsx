@@ -4,7 +4,7 @@ import { Text } from '../kit/parts.tsx';
 import { change, place } from '../shell/place.ts';
 import { filters, type Filter } from './filters.ts';
 
-/** The filters that are set, each with a way to take it off, and one to add another. */
+/** The active filters, each with a button to remove it, and one to add a filter. */
 export function Filters(): JSX.Element {
   const search = place.value.searchParams;
   const set = filters.filter(({ name }) => (search.get(name) ?? '') !== '');

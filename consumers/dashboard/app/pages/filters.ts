@@ -1,4 +1,4 @@
-// Filters of the list of trajectories: each is a parameter of the address with the name that the API has for it.
+// Filters of the list of trajectories. Each is a parameter of the address, named as in the API.
 
 export interface Filter {
   readonly name: string;
@@ -31,10 +31,10 @@ export const filters: readonly Filter[] = [
   { name: 'error_type', label: 'tool error', kind: 'text' },
 ];
 
-/** Orders of the API beside the first, which is the time of the end. */
+/** The API's sort orders, without the default, finish time. */
 const sorts: readonly string[] = ['reward', 'turns', 'tokens'];
 
-/** The filters and the order of an address, as parameters of the API. */
+/** The filters and sort order of an address, as parameters of the API. */
 export function filterQuery(search: URLSearchParams): string {
   const query = new URLSearchParams();
   for (const { name } of filters) {

@@ -1,5 +1,5 @@
-// The whole run above the flow: how many attempts began in each span and what became of them. The part that the flow shows is marked; a
-// click shows another part. Any number of trajectories is a few hundred spans.
+// The whole run above the flow: how many attempts started in each time span, and their outcomes. The part that the flow shows is marked; a
+// click selects another part.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiFlow, ApiMergedFlow } from '../data/watch-shapes.ts';
@@ -20,7 +20,7 @@ export function FlowStrip({ run, flow }: { readonly run: string; readonly flow: 
   const x = (ms: number): number => Math.max(0, Math.min(width, (ms - startMs) / spanMs));
   const [from, to] = [x(starts[0] ?? startMs), x((starts.at(-1) ?? startMs) + spanMs)];
   const { trained, discarded, others } = stripPaths(value, HEIGHT);
-  /** The flow ends where the reader points, a little later, so that it is inside. */
+  /** The end of the window, slightly after the clicked time, so that the time is inside. */
   const show = (event: MouseEvent & { readonly currentTarget: Element }): void => {
     const box = event.currentTarget.getBoundingClientRect();
     const at = startMs + ((event.clientX - box.left) / box.width) * width * spanMs;

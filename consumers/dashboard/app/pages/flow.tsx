@@ -1,5 +1,5 @@
-// Trajectories over wall clock: which versions wrote each, when weights were published, and what was too late. The window is in the
-// address; the wheel zooms, a drag moves, a click opens a trajectory.
+// Trajectories over wall-clock time: the versions that generated each, when weights were published, and what became too stale. The time
+// window is in the address. The wheel zooms, dragging moves, and a click opens a trajectory.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { drawFlow, headPx } from '../charts/flow.ts';
@@ -17,7 +17,7 @@ import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { FlowStrip } from './flow-strip.tsx';
 
 const MOST = 50_000;
-/** Newest trajectories that the first view shows. */
+/** Number of the newest trajectories in the first view. */
 const FIRST_BARS = 300;
 
 export function FlowPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
@@ -231,7 +231,7 @@ interface TimeWindow {
   readonly toMs: number;
 }
 
-/** The wheel zooms about the pointer, with shift it moves. */
+/** The wheel zooms at the pointer; with shift, it scrolls. */
 function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWindow }, move: MoveWindow): () => void {
   const onWheel = (event: WheelEvent): void => {
     event.preventDefault();
@@ -240,7 +240,7 @@ function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWin
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) move({ panMs: (event.deltaX || event.deltaY) * msPerPx });
     else move({ zoom: Math.exp(event.deltaY / 400), aboutMs: fromMs + event.offsetX * msPerPx });
   };
-  // a passive listener could not keep the page from scrolling
+  // a passive listener could not prevent the page from scrolling
   box.addEventListener('wheel', onWheel, { passive: false });
   return () => box.removeEventListener('wheel', onWheel);
 }
@@ -269,7 +269,7 @@ function boundText(flow: ApiFlow, bar: number): string {
     : `reached ${duration(until - (flow.columns['start_ms']?.[bar] ?? 0))} after its start`;
 }
 
-/** How what is shown was lost, with a way to the list. */
+/** Discards of the visible window by reason, with a link to the list. */
 function Reasons({ flow, run }: { readonly flow: ApiFlow; readonly run: string }): JSX.Element | null {
   const counts = new Map<string, number>();
   for (const [at, reason] of (flow.columns['reason'] ?? []).entries()) {

@@ -1,4 +1,4 @@
-// Following an attempt that goes on: the newest turn is selected as it is recorded, until the reader moves.
+// Follows a running attempt: each new turn is selected as it is recorded, until the reader selects another one.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
@@ -10,7 +10,7 @@ interface FollowProps {
   readonly run: string;
   readonly id: string;
   readonly outline: ApiOutline;
-  /** Place of the selected turn. */
+  /** Index of the selected turn. */
   readonly at: number;
   readonly select: (at: number) => void;
 }

@@ -1,4 +1,4 @@
-// All attempts at one question of a batch: rewards and advantages on top, turns of each below, and two of them aligned word by word.
+// All attempts at one question of a batch: rewards and advantages at the top, their turns below, and a word-by-word diff of two of them.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiTrajectory } from '../data/shapes.ts';
@@ -107,7 +107,7 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
   );
 }
 
-/** How the advantage comes from the rewards, in words. */
+/** Explains how the advantage follows from the rewards. */
 function arithmetic({ trajectories }: ApiGroup): string {
   const rewards = trajectories.flatMap(({ reward }) => (reward === null ? [] : [reward]));
   if (rewards.length === 0) return 'No reward was recorded.';

@@ -1,4 +1,4 @@
-// How reward, advantage, turns, and tokens are distributed over a range of steps: what was trained on, and above it what was discarded.
+// Distributions of reward, advantage, turns, and tokens over a range of steps, with discards stacked on what was trained on.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { figure } from '../kit/format.ts';
@@ -22,7 +22,7 @@ export function Histograms({ run, from, to }: HistogramsProps): JSX.Element {
       <Waiting shown={shown} of="the distributions">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty>Nothing of this range is trained or discarded yet.</Empty>
+            <Empty>Nothing in this range has been trained or discarded yet.</Empty>
           ) : (
             <div class="columns">
               {items.map((one) => (
@@ -36,7 +36,7 @@ export function Histograms({ run, from, to }: HistogramsProps): JSX.Element {
   );
 }
 
-/** One path for what was trained on and one for what was discarded: few nodes, however many bins. */
+/** One SVG path for trained samples and one for discards, so that the number of nodes does not depend on the number of bins. */
 function HistogramOf({ of }: { readonly of: ApiHistogram }): JSX.Element {
   const { kept, dropped, most, total, bins } = stacksOf(of);
   const high = of.low + of.width * bins;

@@ -1,4 +1,4 @@
-// The ledger of a run: how many entries there are, whether one is missing, the hashes of its end, and where it differs from another.
+// The ledger of a run: its number of entries, gaps, the newest hashes, and where it diverges from another run.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
@@ -87,7 +87,7 @@ const checkNames: Readonly<Record<string, string>> = {
   weights: 'published weights are those that the steps made',
 };
 
-/** What the tables can prove of the chain, asked for with the page. */
+/** What the tables can prove about the chain. */
 function Verified({ run }: { readonly run: string }): JSX.Element {
   const shown = useAnswer<ApiLedgerCheck>(runUrl(run, '/ledger/check'));
   return (

@@ -1,4 +1,4 @@
-// The log as it is written, newest first. What is being read stays: while the list is paused, events are counted, not shown.
+// The live log, newest first. While the list is paused, events are counted and not shown, so that rows being read stay in place.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { liveState, useLive } from '../data/live.ts';
@@ -15,7 +15,7 @@ const types = [
   ...['TurnRecorded', 'TrajectoryStarted', 'TrajectoryFinished', 'TrajectoryRequested', 'StepCompleted', 'TrajectoryDiscarded'],
   ...['TrajectoryExpired', 'GroupsAdmitted', 'PolicyPublished', 'WorkerHeartbeat', 'RunStarted', 'RunFinished', 'DeadLettered'],
 ] as const;
-/** Not shown until somebody asks. */
+/** Types that are hidden by default. */
 const quiet: readonly string[] = ['WorkerHeartbeat', 'TrajectoryRequested'];
 const DRAW_MS = 100;
 
@@ -110,10 +110,10 @@ export function Live(): JSX.Element {
 }
 
 function Nothing({ paused, filtered }: { readonly paused: boolean; readonly filtered: boolean }): JSX.Element {
-  if (filtered) return <Empty>No event that was seen fits these filters.</Empty>;
+  if (filtered) return <Empty>No received event matches these filters.</Empty>;
   if (paused) return <Empty>Paused before the first event.</Empty>;
   return liveState.value === 'away' ? (
-    <Empty>The stream is away; the page connects again by itself.</Empty>
+    <Empty>The stream is disconnected; the page reconnects by itself.</Empty>
   ) : (
     <Empty>Waiting for the next event. Nothing was written since this page was opened.</Empty>
   );
@@ -126,7 +126,7 @@ function Tail({ events }: { readonly events: readonly LiveEvent[] }): JSX.Elemen
   const first = useRef<string | undefined>(undefined);
   useEffect(() => setHeight(box.current?.clientHeight ?? 600), []);
   useEffect(() => {
-    // rows come in at the top: who scrolled down keeps the rows that are being read
+    // rows are added at the top; if the reader has scrolled down, keep the visible rows in place
     const list = box.current;
     const before = first.current === undefined ? -1 : events.findIndex((event) => placeOf(event) === first.current);
     first.current = events[0] === undefined ? undefined : placeOf(events[0]);

@@ -1,5 +1,5 @@
-// The skeleton of an attempt, as plain values: one row a turn, errors, and the times of a waterfall. The columns become typed arrays
-// when an answer arrives, and what is made from all of its turns is made once.
+// The skeleton of an attempt, without the DOM: one row per turn, errors, and times. Columns become typed arrays when a response arrives,
+// and figures of all turns are computed once.
 import type { ApiOutline } from '../data/shapes.ts';
 import { firstAt } from '../data/first-at.ts';
 
@@ -18,7 +18,7 @@ export interface TurnRow {
   readonly failed: boolean;
 }
 
-/** A figure of an outline that is made once. */
+/** A figure of an outline, computed on first use. */
 function once<T>(make: (outline: ApiOutline) => T): (outline: ApiOutline) => T {
   const known = new WeakMap<ApiOutline, { readonly value: T }>();
   return (outline) => {
@@ -44,7 +44,7 @@ const names = {
 
 type OutlineColumns = Readonly<Record<keyof typeof names, Float64Array>> & { readonly isFailure: readonly boolean[] };
 
-/** What was not recorded is 0. */
+/** 0 for values that were not recorded. */
 const columnsOf = once((outline): OutlineColumns => {
   const column = (name: string): Float64Array => Float64Array.from(outline.columns[name] ?? [], (value) => value ?? 0);
   const columns = Object.fromEntries(Object.entries(names).map(([as, name]) => [as, column(name)])) as Record<
@@ -54,7 +54,7 @@ const columnsOf = once((outline): OutlineColumns => {
   return { ...columns, isFailure: outline.statuses.map((status) => status !== '' && status !== 'ok') };
 });
 
-/** One turn of the outline by its place. */
+/** One turn of the outline, by index. */
 export function rowAt(outline: ApiOutline, at: number): TurnRow {
   const columns = columnsOf(outline);
   const cell = (name: keyof typeof names): number => columns[name][at] ?? 0;
@@ -74,10 +74,10 @@ export function rowAt(outline: ApiOutline, at: number): TurnRow {
   };
 }
 
-/** Place of a turn, or of the first turn behind it; turns are in order, but the log may lack some. */
+/** Index of a turn, or of the next one if the log lacks it. Turns are sorted by number. */
 export const placeOf = (outline: ApiOutline, turn: number): number => firstAt(columnsOf(outline).turn, turn);
 
-/** Places of the turns whose tool call failed. */
+/** Indexes of the turns whose tool call failed. */
 export const failures = once((outline): readonly number[] => {
   const { status, isFailure } = columnsOf(outline);
   const places: number[] = [];
@@ -85,7 +85,7 @@ export const failures = once((outline): readonly number[] => {
   return places;
 });
 
-/** The nearest place of a sorted list in a direction, around the end. */
+/** The next index in a sorted list in a direction, wrapping around at the end. */
 export function nextOf(places: readonly number[], at: number, direction: 1 | -1): number | undefined {
   if (direction === 1) return places[firstAt(places, at + 1)] ?? places[0];
   return places[firstAt(places, at) - 1] ?? places.at(-1);
@@ -96,7 +96,7 @@ export interface TimeSpan {
   readonly endMs: number;
 }
 
-/** From the first generation to the end of the last call. */
+/** From the start of the first generation to the end of the last call. */
 export const spanOf = once((outline): TimeSpan => {
   const count = outline.turns;
   if (count === 0) return { startMs: 0, endMs: 0 };
@@ -111,7 +111,7 @@ interface MinimapCell {
   readonly version: number;
 }
 
-/** For each pixel of the minimap: the longest turn, share of the calls that failed, the newest version. */
+/** For each pixel of the minimap: the longest turn, the share of failed calls, and the newest version. */
 export function minimap(outline: ApiOutline, pixels: number): readonly MinimapCell[] {
   const { turns } = outline;
   const { generationMs, toolMs, status, versionMax, isFailure } = columnsOf(outline);

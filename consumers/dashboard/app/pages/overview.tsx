@@ -1,5 +1,4 @@
-// One run on one screen: how it goes, what it was told, what its tools do, and its last steps. Curves stay where they are while
-// new steps come in.
+// One run on one screen: its curves, settings, tools, and latest steps. Charts are updated in place as new steps arrive.
 import type { JSX } from 'preact';
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
@@ -20,7 +19,7 @@ import { Curves } from './curves.tsx';
 
 const MOST_EVENTS = 20;
 
-/** What an event changes; tools, which are read from all turns, are looked at less often than events come. */
+/** The addresses that an event affects. Tools are reloaded less often, because they are computed from all turns. */
 const refreshesOf = (run: string): Readonly<Record<string, readonly string[]>> => {
   const all = ['/curves', '/steps', '/advisories', '/tools'].map((part) => runUrl(run, part));
   return {
@@ -36,9 +35,9 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
   const run = parts['run'] ?? '';
   useTitle(run);
   const shown = useAnswer<ApiRun>(runUrl(run));
-  // what reads turns waits until the curves are there, so that these come first
+  // requests that scan turns wait until the curves have arrived
   const [drawn, setDrawn] = useState(false);
-  // a signal: an event draws its list, not the page
+  // a signal, so that an event renders the list and not the page
   const events = useMemo(() => signal<readonly LiveEvent[]>([]), []);
   useLive({
     run,
@@ -104,7 +103,7 @@ function Figures({ run, watched }: FiguresProps): JSX.Element {
   );
 }
 
-/** Admission, lag, and the worst sample: what the run is at. */
+/** The current state of the run: admission, lag of the tables, and the worst sample. */
 function Now({ run, watched: { behind, state } }: { readonly run: string; readonly watched: ApiWatchedRun }): JSX.Element {
   const worst = address(
     '/runs/:run/t/:trajectory',
@@ -146,7 +145,7 @@ function LastEvents({ events: { value: events } }: { readonly events: ReadonlySi
     <section>
       <h2>Last events</h2>
       {events.length === 0 ? (
-        <Empty>None since this page was opened.</Empty>
+        <Empty>No events since this page was opened.</Empty>
       ) : (
         <ol class="events">
           {events.map((event) => (

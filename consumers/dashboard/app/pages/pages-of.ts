@@ -1,5 +1,5 @@
-// A list that grows by pages as one scrolls. Rows that are there stay where they are: what comes in live is counted and shown
-// when the reader asks for it. A list that one comes back to soon is as it was; one that cannot be read now is asked for again.
+// A list that loads more pages on scrolling. Loaded rows stay in place: new rows are counted, and shown when the reader asks for them. A
+// list that the reader returns to soon is restored; a page that failed to load is requested again.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { ask, isPassing, type ApiProblem } from '../data/request.ts';
@@ -25,7 +25,7 @@ interface PagesState<T> {
 
 const none = (url: string): PagesState<never> => ({ url, items: [], next: null, problem: undefined, at: -Infinity });
 
-/** Lists as they were left, by their address. */
+/** Loaded lists by address. */
 const left = new Map<string, PagesState<unknown>>();
 const MOST_LEFT = 10;
 const SOON_MS = 60_000;
@@ -37,7 +37,7 @@ function leave(state: PagesState<unknown>): void {
   for (const oldest of left.keys()) if (left.size > MOST_LEFT) left.delete(oldest);
 }
 
-/** What was left there a moment ago. */
+/** The list if the reader left it a moment ago. */
 function leftAt<T>(url: string): PagesState<T> | undefined {
   const state = left.get(url) as PagesState<T> | undefined;
   return state !== undefined && performance.now() - state.at < SOON_MS ? state : undefined;

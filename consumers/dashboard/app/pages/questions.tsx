@@ -1,4 +1,4 @@
-// Questions that a run tried, and one question over the versions that answered it.
+// The questions of a run, and the answers to one question by policy version.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { figure, percent } from '../kit/format.ts';
@@ -121,7 +121,7 @@ export function QuestionPage({ parts }: { readonly parts: PatternParts }): JSX.E
 const COLORS = 4;
 const MOST_BARS = 240;
 
-/** Versions on x, each answer a part of the bar; the most frequent answers have colors, the others are gray. */
+/** Versions on the x axis, one stacked bar each. The most frequent answers have colors, the others are gray. */
 function History({ run, items }: { readonly run: string; readonly items: readonly ApiAnswerOfVersion[] }): JSX.Element {
   const totals = new Map<string, number>();
   for (const { answer, tries } of items) totals.set(answer, (totals.get(answer) ?? 0) + tries);

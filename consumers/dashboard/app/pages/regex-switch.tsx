@@ -1,14 +1,14 @@
-// Whether what one searches for is a text or a regular expression; the address has it.
+// Switches between text search and regular expressions; the choice is in the address.
 import type { JSX } from 'preact';
 import type { ApiTurnMatches } from '../data/shapes.ts';
 import { change, parameter } from '../shell/place.ts';
 
 const isRegex = (): boolean => parameter('as') === 'regex';
 
-/** Parameter of the API that takes it. */
+/** The parameter of the API. */
 export const soughtAs = (): 'q' | 'regex' => (isRegex() ? 'regex' : 'q');
 
-/** What to mark in a turn: the text itself, or what of this turn fits the expression. */
+/** What to highlight in a turn: the text, or what the expression matched in this turn. */
 export const soughtIn = (found: ApiTurnMatches | undefined, turn: number): string | undefined =>
   isRegex() ? found?.items.find((one) => one.turn === turn)?.match : parameter('find');
 

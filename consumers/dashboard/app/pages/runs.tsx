@@ -1,4 +1,4 @@
-// Every run: how far it is, how its reward goes, what it discards.
+// All runs: progress, reward, and discards.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { runsUrl } from '../data/addresses.ts';

@@ -1,5 +1,5 @@
-// Search over the texts of a run: what the model wrote, what it asked of tools, and what they answered. The store searches; pages come
-// in the order of the log's keys.
+// Search in the texts of a run: model output, tool arguments, and tool results. The store does the search; results are in the order of the
+// table's key.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';

@@ -1,4 +1,4 @@
-// The answer of a statement as lines: one column is the axis, every other column of numbers can be a line. The address has the choice.
+// The result of a statement as a line chart: one column is the axis, any other numeric column can be a line. The choice is in the address.
 import type { JSX } from 'preact';
 import { figure } from '../kit/format.ts';
 import { Empty } from '../kit/states.tsx';

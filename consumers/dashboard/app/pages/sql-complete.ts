@@ -1,5 +1,5 @@
-// What fits the word before the caret of a statement: tables behind FROM and JOIN, else columns of the tables that the statement
-// names, then everything else. Plain values, so that a test can hold them.
+// Completions for the word before the caret: tables after FROM and JOIN, otherwise columns of the tables in the statement, then everything
+// else. No DOM, for tests.
 
 export interface ApiTable {
   readonly table: string;
@@ -8,12 +8,12 @@ export interface ApiTable {
 
 interface OfferedName {
   readonly text: string;
-  /** A type, or what it is. */
+  /** Its type, or what kind of name it is. */
   readonly note: string;
 }
 
 export interface CompletionAt {
-  /** Where the word begins that a completion replaces. */
+  /** Start of the word that a completion replaces. */
   readonly from: number;
   readonly found: readonly OfferedName[];
 }
@@ -38,7 +38,7 @@ const columnsOfTables = (tables: readonly ApiTable[]): readonly OfferedName[] =>
   return [...known.values()];
 };
 
-/** Those that begin with the word before those that hold it; not the word itself. */
+/** Names that start with the word before those that contain it, without the word itself. */
 function fitting(word: string, of: readonly OfferedName[]): readonly OfferedName[] {
   const sought = word.toLowerCase();
   const begins = of.filter(({ text }) => text.toLowerCase().startsWith(sought));
@@ -64,7 +64,7 @@ export function completionsFor(text: string, caret: number, tables: readonly Api
   return { from, found: fitting(word, all).slice(0, MOST) };
 }
 
-/** The statement with the completion in place of the word, and where the caret is then. */
+/** The statement with the word replaced by the completion, and the new caret. */
 export function complete(
   text: string,
   caret: number,

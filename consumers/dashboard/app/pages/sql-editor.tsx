@@ -1,4 +1,4 @@
-// The field of a statement: a plain text area with a list of what fits the word that is being typed.
+// The editor of a statement: a plain text area with a list of completions for the current word.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { complete, completionsFor, type ApiTable, type CompletionAt } from './sql-complete.ts';
@@ -18,7 +18,7 @@ export function SqlEditor({ text, tables, onText, onRun }: SqlEditorProps): JSX.
   const [at, setAt] = useState(0);
   const caret = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
-    // the caret goes behind what was put in
+    // the caret goes behind the inserted text
     if (caret.current !== undefined) field.current?.setSelectionRange(caret.current, caret.current);
     caret.current = undefined;
   }, [text]);
@@ -77,7 +77,7 @@ export function SqlEditor({ text, tables, onText, onRun }: SqlEditorProps): JSX.
             id={`completion-${place}`}
             role="option"
             aria-selected={place === at}
-            // a click would take the focus from the field first
+            // a click would take the focus away from the field first
             onMouseDown={(event) => {
               event.preventDefault();
               take(one.text);

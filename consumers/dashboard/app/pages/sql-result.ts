@@ -1,4 +1,4 @@
-// The answer of a statement, as plain values: which of its columns can be an axis or a line, and where the points of a chart are.
+// The result of a statement, without the DOM: which columns can be an axis or a line, and the points of a chart.
 
 export interface SqlResult {
   readonly meta: readonly { readonly name: string; readonly type: string }[];
@@ -18,7 +18,7 @@ interface ChartChoice {
   readonly shown: readonly string[];
 }
 
-/** The first time or number is the axis unless another one is chosen; every other number is a line. */
+/** By default, the first column of times or numbers is the axis, and all other numeric columns are lines. */
 export function linesOf(
   { meta }: Pick<SqlResult, 'meta'>,
   chosen: { readonly x: string | undefined; readonly y: string | undefined },
@@ -35,7 +35,7 @@ export function linesOf(
 
 interface ChartLine {
   readonly name: string;
-  /** Between 0 and 1 on both axes, in order of the first. */
+  /** Between 0 and 1 on both axes, sorted by the first. */
   readonly points: readonly (readonly [number, number])[];
 }
 
@@ -47,7 +47,7 @@ interface ChartPoints {
   readonly last: string;
 }
 
-/** 64-bit integers come as texts; a time is its milliseconds. */
+/** 64-bit integers arrive as strings; a time becomes milliseconds. */
 function numberOf(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value === '') return NaN;

@@ -1,4 +1,4 @@
-// SQL over every table, read only. The statement and how its answer is shown are in the address, so a link shows the same.
+// Read-only SQL over all tables. The statement and the choice of table or chart are in the address, so that a link shows the same.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
@@ -141,7 +141,7 @@ function Answer({ outcome }: { readonly outcome: QueryState }): JSX.Element | nu
   if (outcome.kind === 'running') return <Loading of="the answer" />;
   if (outcome.kind === 'failed') return <Failed problem={outcome.problem} />;
   const { result, ms } = outcome;
-  if (result.data.length === 0) return <Empty>The statement found no rows.</Empty>;
+  if (result.data.length === 0) return <Empty>The statement returned no rows.</Empty>;
   const view = parameter('view') === 'chart' ? 'chart' : 'table';
   return (
     <>

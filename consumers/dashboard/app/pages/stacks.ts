@@ -1,4 +1,4 @@
-// Bars of a histogram: what was trained on, and what was discarded for any reason. Plain values, so that a test can hold them.
+// Bars of a histogram: what was trained on, and what was discarded by reason. No DOM, for tests.
 
 export interface ApiHistogram {
   readonly figure: string;
@@ -11,7 +11,7 @@ interface HistogramStacks {
   readonly bins: number;
   readonly kept: readonly number[];
   readonly dropped: readonly number[];
-  /** Height of the highest bar. */
+  /** Height of the tallest bar. */
   readonly most: number;
   readonly total: { readonly kept: number; readonly dropped: number };
 }

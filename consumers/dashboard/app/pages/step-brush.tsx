@@ -1,4 +1,4 @@
-// The steps of a run on one line, with how much each dropped: dragging over it chooses the steps that the page is about.
+// The steps of a run on one axis, with the number of discards of each. Dragging selects the range of steps for the page.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
@@ -23,7 +23,7 @@ export function StepBrush({ run, from, to }: StepBrushProps): JSX.Element | null
   return value === undefined || value.steps.length < 2 ? null : <Brush curves={value} from={from} to={to} />;
 }
 
-/** The places that a drag began and is at. */
+/** Start and current position of a drag. */
 interface DraggedPlaces {
   readonly start: number;
   readonly end: number;
@@ -33,7 +33,7 @@ function Brush({ curves, from, to }: Pick<StepBrushProps, 'from' | 'to'> & { rea
   const [dragged, setDragged] = useState<DraggedPlaces>();
   const box = useRef<SVGSVGElement>(null);
   const { steps, first_steps: firsts } = curves;
-  // a bucket of one step has no range
+  // a bucket of a single step has no range
   const counts = ((curves.high ?? curves.series)['discarded'] ?? []).map(Number);
   const most = Math.max(1, ...counts);
   const bars = counts.map((count, at) => {

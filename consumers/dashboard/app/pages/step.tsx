@@ -1,5 +1,5 @@
-// What one step learned from: its batch by group with reward and advantage, what was discarded meanwhile and why, and the hashes
-// that tie it to the steps around it.
+// What one step learned from: its batch by group with rewards and advantages, what was discarded and why, and the hashes that link it to
+// its neighbors in the ledger.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiTrajectoryAccount, ApiStep, ApiStepReport } from '../data/shapes.ts';
@@ -44,7 +44,7 @@ export function StepPage({ parts }: { readonly parts: PatternParts }): JSX.Eleme
 
 const reaches = [0, 10, 100] as const;
 
-/** Distributions of this step, or of those about it. */
+/** Distributions over this step, or over the steps around it. */
 function AroundStep({ run, step }: { readonly run: string; readonly step: number }): JSX.Element {
   const around = Math.max(0, numberParameter('around') ?? 0);
   return (
@@ -88,7 +88,7 @@ function Report({
       <Hashes step={step} />
       <h2>Trained on</h2>
       {truncated && (
-        <p class="note">The batch is larger than one answer: this is its beginning. All of it is in SQL, table step_trajectories.</p>
+        <p class="note">The batch does not fit into one response: this is its beginning. The SQL table step_trajectories has all of it.</p>
       )}
       {groups.size === 0 ? (
         <Empty>The trajectories of this step are not stored yet.</Empty>
@@ -97,7 +97,7 @@ function Report({
       )}
       <h2>Discarded meanwhile</h2>
       {discarded.length === 0 ? (
-        <Empty>Nothing was discarded between the step before and this one.</Empty>
+        <Empty>Nothing was discarded between the previous step and this one.</Empty>
       ) : (
         <Accounts run={run} groups={[...groupBy(discarded, ({ reason }) => (reason ?? '').replaceAll('_', ' '))]} last="reason" />
       )}

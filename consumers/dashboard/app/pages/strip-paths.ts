@@ -1,4 +1,4 @@
-// Columns of the strip above the flow, as three paths: few nodes, however many spans.
+// The columns of the strip above the flow as three SVG paths, so that the number of nodes does not depend on the number of spans.
 import type { ApiMergedFlow } from '../data/watch-shapes.ts';
 
 interface StripPaths {

@@ -1,12 +1,12 @@
-// Texts that pages make of figures and bytes, as plain values.
+// Texts that pages derive from numbers and bytes, without the DOM.
 import { visible } from '../kit/visible.ts';
 
 export const measures = ['reward', 'turns', 'tokens'] as const;
 
-/** Distance below which two distributions are about the same. */
+/** Distance below which two distributions count as equal. */
 const CLOSE = 0.1;
 
-/** What the distances say, in a sentence. */
+/** Summarizes the distances in a sentence. */
 export function verdictOf(overall: Readonly<Record<string, number | null>>): string {
   if ((overall['discarded'] ?? 0) === 0) return 'Nothing was dropped.';
   const far = measures.filter((name) => (overall[`${name}_ks`] ?? 0) > CLOSE);
@@ -27,7 +27,7 @@ export function headOf(text: string, q: string): string {
 const MOST_BYTES = 2_048;
 const LINE = 16;
 
-/** Offsets, bytes, and the text that they would be. */
+/** A hex dump: offsets, bytes, and their text. */
 export function hexOf(base64: string): string {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-// The tokens of the selected turn in its text, colored without a node for each: ranges over one text, by highlights of the browser.
+// The tokens of the selected turn, colored in its text with the CSS Custom Highlight API, so that no token needs a DOM node.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { figure, NOT_RECORDED } from '../kit/format.ts';
@@ -19,14 +19,14 @@ const notes = {
 
 interface TokenPaneProps {
   readonly turn: TurnTokens;
-  /** Undefined where no step trained on it. */
+  /** Undefined if no step trained on the turn. */
   readonly weight: TokenWeight | undefined;
 }
 
 export function TokenPane({ turn, weight }: TokenPaneProps): JSX.Element {
   const rows = useMemo(() => tokensOf(turn), [turn]);
   if (rows.length === 0) {
-    return <NotRecorded>The engine reported no tokens of this turn: no ids, no places in the text, no log probabilities.</NotRecorded>;
+    return <NotRecorded>The engine reported no tokens of this turn: no ids, positions, or log probabilities.</NotRecorded>;
   }
   const hasPlaces = (turn.token_ends ?? []).length > 0;
   return (
@@ -34,7 +34,7 @@ export function TokenPane({ turn, weight }: TokenPaneProps): JSX.Element {
       {hasPlaces ? (
         <Colored turn={turn} rows={rows} weight={weight} />
       ) : (
-        <NotRecorded>The places of the tokens in the text: the engine reported none. The tokens are listed below.</NotRecorded>
+        <NotRecorded>The engine reported no positions of the tokens in the text. The tokens are listed below.</NotRecorded>
       )}
       {rows.every(({ logprob }) => logprob === undefined) && <NotRecorded>The log probabilities of the tokens.</NotRecorded>}
       <Table
@@ -100,7 +100,7 @@ function Colored({ turn, rows, weight }: TokenPaneProps & { readonly rows: reado
   );
 }
 
-/** Colors ranges of one text; takes the colors away again. */
+/** Colors ranges of one text. The returned function removes the colors. */
 function shade(text: Node | null, ends: readonly number[], shades: readonly number[]): () => void {
   const clear = (): void => SHADES.forEach((shade) => CSS.highlights.delete(`token-${shade}`));
   if (!('highlights' in CSS) || text === null) return () => undefined;

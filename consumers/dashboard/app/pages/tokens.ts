@@ -1,5 +1,5 @@
-// The tokens of a turn: where each lies in the text, which version made it, and how likely it was. What the engine did not report is
-// missing, never zero. Plain values, so that a test can hold them.
+// The tokens of a turn: their position in the text, policy version, and probability. What the engine did not report is missing, never zero.
+// No DOM, for tests.
 import { visible } from '../kit/visible.ts';
 
 export interface TurnTokens {
@@ -12,15 +12,15 @@ export interface TurnTokens {
 }
 
 export interface ShownToken {
-  /** Undefined where its place in the text is not recorded. */
+  /** Undefined if its position in the text is not recorded. */
   readonly text: string | undefined;
   readonly id: number | undefined;
   readonly logprob: number | undefined;
-  /** -1 when nobody knows; undefined where no span covers it. */
+  /** -1 if the version is unknown; undefined if no span covers the token. */
   readonly version: number | undefined;
 }
 
-/** Places in the text for ends in UTF-8 bytes; an end inside of a character is the end of that character. */
+/** Converts ends in UTF-8 bytes to positions in the string. An end within a character becomes the end of that character. */
 export function placesOf(text: string, byteEnds: readonly number[]): readonly number[] {
   const places: number[] = [];
   let [bytes, at] = [0, 0];
@@ -54,14 +54,14 @@ export function tokensOf(turn: TurnTokens): readonly ShownToken[] {
 
 type TokenColoring = 'likelihood' | 'version' | 'advantage' | 'boundary';
 
-/** What training did with a turn: its advantage, and which of its tokens counted. */
+/** How training used a turn: its advantage, and which tokens counted. */
 export interface TokenWeight {
   readonly advantage: number;
-  /** Zero for a token that was left out of the loss; all count when it is empty. */
+  /** Zero for tokens that were excluded from the loss; empty if all counted. */
   readonly mask: readonly number[];
 }
 
-/** What tokens can be colored by, the best first. */
+/** What tokens can be colored by, most useful first. */
 export function coloringsOf(rows: readonly ShownToken[], weight: TokenWeight | undefined): readonly TokenColoring[] {
   return [
     ...(rows.some(({ logprob }) => logprob !== undefined) ? (['likelihood'] as const) : []),
@@ -73,18 +73,18 @@ export function coloringsOf(rows: readonly ShownToken[], weight: TokenWeight | u
 
 const SHADES = 8;
 
-/** From 0 for a token that was nearly sure to 7 for one of a probability below a thousandth. */
+/** From 0 for an almost certain token to 7 for a probability below 0.001. */
 const shadeOfLogprob = (logprob: number | undefined): number =>
   logprob === undefined ? -1 : Math.min(SHADES - 1, Math.floor(Math.max(0, -logprob)));
 
-/** 0 to 3 for what training made likelier, 4 to 7 for what it made less likely; the further from 0, the stronger. */
+/** 0 to 3 if training made the token more likely, 4 to 7 if less likely; the farther the advantage is from 0, the stronger. */
 function shadeOfAdvantage(advantage: number): number {
   if (advantage === 0) return -1;
   const strength = Math.min(3, Math.floor(Math.abs(advantage) * 2));
   return advantage > 0 ? strength : 4 + strength;
 }
 
-/** The shade of each token, -1 for none. */
+/** The shade of each token; -1 for none. */
 export function shadesOf(rows: readonly ShownToken[], by: TokenColoring, weight?: TokenWeight): readonly number[] {
   if (by === 'advantage') {
     const shade = shadeOfAdvantage(weight?.advantage ?? 0);
@@ -98,11 +98,11 @@ export function shadesOf(rows: readonly ShownToken[], by: TokenColoring, weight?
 
 interface ShownTokens {
   readonly text: string;
-  /** End of each token in it. */
+  /** End of each token in the displayed text. */
   readonly ends: readonly number[];
 }
 
-/** The text as it is shown, with marks for what cannot be seen, and where each token ends in it. */
+/** The displayed text, with marks for invisible characters, and the end of each token in it. */
 export function shownTokens(rows: readonly ShownToken[], rest: string): ShownTokens {
   let text = '';
   const ends = rows.map((row) => (text += visible(row.text ?? '')).length);

@@ -1,4 +1,4 @@
-// One tool of a run: how long its calls took, how they failed, the slowest of them, and all of them.
+// One tool of a run: latencies, failures, its slowest calls, and all of its calls.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { NumberOrNull } from '../data/shapes.ts';
@@ -127,7 +127,7 @@ const calls = (run: string): readonly TableColumn<ApiCall>[] => [
 
 const HIGH = 40;
 
-/** A bar for each span of latency, the failed part of it above; the spans grow, so that milliseconds and minutes fit one picture. */
+/** A histogram of latencies with failures stacked on top; bins grow, so that milliseconds and minutes fit into one chart. */
 function Latencies({ spans }: { readonly spans: readonly ApiLatencySpan[] }): JSX.Element {
   const [first, last] = [spans[0], spans.at(-1)];
   if (first === undefined || last === undefined) return <Empty>How long the calls took was not recorded.</Empty>;

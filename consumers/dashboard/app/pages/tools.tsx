@@ -1,4 +1,4 @@
-// The tools of a run over time: calls, failures, and latencies in equal spans, outages, and the errors behind them.
+// The tools of a run over time: calls, failures, and latencies per time span, outages, and their errors.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { drawWeather } from '../charts/weather.ts';
@@ -100,7 +100,7 @@ function Sky({ run, weather }: { readonly run: string; readonly weather: ApiWeat
       ))}
       <h2>Outages</h2>
       {weather.outages.length === 0 ? (
-        <p class="note">No tool was out: at no time did 30 % of the calls of a tool fail.</p>
+        <p class="note">No outages: the failure rate of every tool stayed below 30 %.</p>
       ) : (
         <Table label="Outages" rows={weather.outages} columns={outageColumns(run)} keyOf={({ tool, from }) => `${tool} ${from}`} />
       )}

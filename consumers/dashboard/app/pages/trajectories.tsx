@@ -1,4 +1,4 @@
-// Finished attempts of a run, narrowed by any filter of the API, in any of its orders, with what became of each.
+// Finished attempts of a run with any filter and sort order of the API, and with the fate of each.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
@@ -64,7 +64,7 @@ const directions = {
   other: { desc: 'most first ↓', asc: 'least first ↑' },
 } as const;
 
-/** The direction of the order; the heads of the columns choose by what. */
+/** The direction of the sort order; the column headers choose the column. */
 function Order(): JSX.Element {
   const direction = parameter('order') === 'asc' ? 'asc' : 'desc';
   const names = directions[(parameter('sort') ?? 'finished_at') === 'finished_at' ? 'finished_at' : 'other'];

@@ -1,17 +1,17 @@
-// Columns of the list of trajectories: what each reads of the API, how wide it is, and what it shows.
+// Columns of the list of trajectories: the fields that each needs, its width, and its content.
 import type { ComponentChildren } from 'preact';
 import type { ApiTrajectory } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Badge, Text, When } from '../kit/parts.tsx';
 
 export interface TrajectoryColumn {
-  /** As the address names it. */
+  /** Its name in the address. */
   readonly key: string;
   readonly name: string;
   readonly px: number;
-  /** What of the API's row it needs. */
+  /** The fields of the API that it needs. */
   readonly fields: readonly (keyof ApiTrajectory)[];
-  /** Order of the API that it stands for. */
+  /** The API's sort order for it. */
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly isHidden?: boolean;
@@ -33,7 +33,7 @@ const text = (key: 'worker_id' | 'answer' | 'group_id' | 'question_id', name: st
   ...{ key, name, px: 150, fields: [key], isHidden: true, of: (row) => <Text title>{row[key]}</Text> },
 });
 
-/** Every column but the question, which is always there, in order. */
+/** All columns in order, without the question, which is always shown. */
 export const trajectoryColumns: readonly TrajectoryColumn[] = [
   number('reward', 'Reward', { sort: 'reward' }),
   number('f1', 'F1', { px: 52 }),
@@ -71,19 +71,19 @@ export const trajectoryColumns: readonly TrajectoryColumn[] = [
   },
 ];
 
-/** The columns that an address names; those that are not hidden when it names none. */
+/** The columns in an address; by default those that are not hidden. */
 export function columnsNamed(named: string | undefined): readonly TrajectoryColumn[] {
   if (named === undefined || named === '') return trajectoryColumns.filter(({ isHidden }) => isHidden !== true);
   const keys = named.split(',');
   return trajectoryColumns.filter(({ key }) => keys.includes(key));
 }
 
-/** The name of a choice in the address; none for the first one. */
+/** The value of a choice in the address; none for the default. */
 export function nameOfColumns(chosen: readonly TrajectoryColumn[]): string | undefined {
   const name = (columns: readonly TrajectoryColumn[]): string => columns.map(({ key }) => key).join();
   return name(chosen) === name(columnsNamed(undefined)) ? undefined : name(chosen) || 'none';
 }
 
-/** Parameter `fields` of the API for these columns. */
+/** The parameter `fields` of the API for these columns. */
 export const fieldsOf = (columns: readonly TrajectoryColumn[]): string =>
   [...new Set(['trajectory_id', 'attempt', 'question', ...columns.flatMap(({ fields }) => fields)])].join(',');

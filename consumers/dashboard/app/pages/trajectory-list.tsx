@@ -1,5 +1,5 @@
-// The rows of the list of trajectories: one height, so that any number of them scrolls, and only those in sight are drawn. What the
-// reader chose and where the list stood is there again when one comes back.
+// The rows of the list of trajectories. All have the same height, and only visible ones are rendered. The selection and the scroll position
+// are restored when the reader returns.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiTrajectory } from '../data/shapes.ts';
@@ -32,7 +32,7 @@ interface ListPlace {
   readonly at: number;
 }
 
-/** Where lists stood, by run and filter. */
+/** Scroll positions by run and filter. */
 const listPlaces = new Map<string, ListPlace>();
 const MOST_PLACES = 20;
 
@@ -120,7 +120,7 @@ export function TrajectoryList({ run, rows, pages: { isWhole, more }, filter, co
   );
 }
 
-/** What can be sorted by is a button; a second press turns the order round. */
+/** Headers of sortable columns are buttons; a second press reverses the order. */
 function Heads({ columns }: { readonly columns: readonly TrajectoryColumn[] }): JSX.Element {
   const sort = parameter('sort') ?? 'finished_at';
   const isAscending = parameter('order') === 'asc';

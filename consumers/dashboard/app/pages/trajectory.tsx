@@ -1,5 +1,5 @@
-// One trajectory of any length. The list has every turn from one answer without texts; the turn that is selected is read beside
-// it. The selected turn, the attempt, the view, and what is searched for are in the address.
+// One trajectory of any length. The list of turns comes from one response without texts; the selected turn is loaded separately. The
+// selected turn, the attempt, the view, and the search text are in the address.
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { refresh, useAnswer } from '../data/answers.ts';
@@ -21,7 +21,7 @@ import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
 import { TurnList } from './turn-list.tsx';
 import { TurnPane } from './turn-pane.tsx';
 
-/** How often a running attempt is looked at. */
+/** How often a running attempt is reloaded, ms. */
 const GROWS_MS = 2_000;
 
 export const views = ['turn', 'waterfall', 'tokens', 'raw'] as const;
@@ -39,7 +39,7 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
     types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'],
     refreshes: [`/v1/trajectories/${encodeURIComponent(id)}`],
   });
-  // its own turns are a few among those of the run: asking is cheaper than following all of them
+  // polled, because its turns are few among those of the run, and the stream would send all of them
   useEffect(() => {
     if (!isRunning) return undefined;
     const timer = setInterval(() => {
@@ -123,7 +123,7 @@ interface ApiNeighbors {
   readonly next: ApiNeighbor | null;
 }
 
-/** The way to the trajectories before and after this one in the list that the reader came from. */
+/** Links to the previous and next trajectory of the list that the reader came from. */
 function Neighbors({ run, id, attempt }: TurnsProps): JSX.Element {
   const of = parameter('of') ?? '';
   const path = `/v1/runs/${encodeURIComponent(run)}/trajectories/${encodeURIComponent(id)}/neighbors`;
@@ -203,7 +203,7 @@ function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
     <Waiting shown={shown} of="the turns">
       {(outline) =>
         outline.turns === 0 ? (
-          <Empty>This attempt has no turns: it never came to its first decision, or its turns are not stored yet.</Empty>
+          <Empty>This attempt has no turns: it ended before its first decision, or its turns are not stored yet.</Empty>
         ) : (
           <>
             {found.problem !== undefined && <Failed problem={found.problem} />}

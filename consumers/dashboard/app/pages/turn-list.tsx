@@ -1,4 +1,4 @@
-// The list of every turn, with its minimap. Rows have one height and never expand, so any turn is one multiplication away.
+// The list of all turns, with a minimap. All rows have the same height, so the position of any turn is its index times the height.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { theme } from '../charts/colors.ts';
@@ -19,7 +19,7 @@ interface TurnListProps {
 
 const noSize: CanvasSize = { width: 0, height: 0 };
 
-/** The size of an element, as it changes. */
+/** The current size of an element. */
 function useSize(of: { readonly current: HTMLElement | null }): CanvasSize {
   const [size, setSize] = useState(noSize);
   useLayoutEffect(() => {

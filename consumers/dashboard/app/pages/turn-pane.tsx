@@ -1,4 +1,4 @@
-// The turn that is selected, whole: what the model wrote, what it called, what came back, and by which policy.
+// The selected turn in full: the model's text, the tool call and its result, and the policy version.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
@@ -55,7 +55,7 @@ interface TokensProps extends Pick<PaneProps, 'run' | 'id' | 'attempt'> {
   readonly turn: ApiTurn;
 }
 
-/** The advantage is that of the attempt, which the page has asked for already. */
+/** The advantage of the attempt comes from a response that the page has already requested. */
 function Tokens({ run, id, attempt, turn }: TokensProps): JSX.Element {
   const { value } = useAnswer<ApiTrajectoryReport>(`/v1/trajectories/${encodeURIComponent(id)}?run=${encodeURIComponent(run)}`);
   const advantage = value?.training.find((each) => each.attempt === attempt)?.advantage ?? undefined;
@@ -63,7 +63,7 @@ function Tokens({ run, id, attempt, turn }: TokensProps): JSX.Element {
   return <TokenPane turn={turn} weight={weight} />;
 }
 
-/** Scrolls to what was generated, called, or came back; behind the last it begins again. Gives the part that is shown. */
+/** Scrolls to the next of text, call, and result, and after the last to the first. Returns the section that is shown. */
 function showPart(pane: HTMLElement | null, wanted: number): number {
   const heads = pane?.querySelectorAll('h3') ?? [];
   const part = heads.length === 0 ? 0 : wanted % heads.length;
@@ -160,7 +160,7 @@ function pretty(json: string): string {
 
 const SLICE = 65_536;
 
-/** A text as it is; a very long one in slices. */
+/** A text without formatting; a very long one in slices. */
 function LongText({ text }: { readonly text: string }): JSX.Element {
   const [length, setLength] = useState(SLICE);
   return (
@@ -175,7 +175,7 @@ function LongText({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-/** Marks what is searched for without changing the page's nodes. */
+/** Highlights matches of the search without changing the DOM. */
 function markMatches(pane: HTMLElement | null, sought: string | undefined): void {
   if (!('highlights' in CSS)) return;
   CSS.highlights.delete('found');

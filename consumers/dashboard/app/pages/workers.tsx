@@ -1,4 +1,4 @@
-// Workers beside each other, which weights each worked with and when, and the room that the trainer left for new groups.
+// Workers with the policy versions that each used over time, and how much room for new groups the trainer had.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
@@ -16,7 +16,7 @@ import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, numberParameter } from '../shell/place.ts';
 
 const VERSIONS = 12;
-/** Spans of the admissions of the whole run. */
+/** Number of spans that the admissions of a run are divided into. */
 const POINTS = 600;
 
 export function Workers({ parts }: { readonly parts: PatternParts }): JSX.Element {

@@ -1,4 +1,4 @@
-// The frame of every page: where one is, whether the stream is live, keys, and the page itself, loaded when it is first opened.
+// The frame of every page: navigation, the state of the live stream, shortcuts, and the page itself, which is loaded when first opened.
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
@@ -37,7 +37,7 @@ function CurrentPage(): JSX.Element {
 
 const liveTexts = { off: 'not following', connecting: 'connecting', live: 'live', away: 'reconnecting' } as const;
 
-/** Path, name, and whether it opens for the run that is shown. */
+/** Path, name, and whether the page belongs to a run. */
 const mainPages = [
   ['/', 'Runs', false],
   ['/compare', 'Compare', false],
@@ -103,7 +103,7 @@ function goUp(): void {
   else goToParent();
 }
 
-/** Goes to a page of the run that is open. */
+/** Opens a page of the current run. */
 function toRun(page: string): () => void {
   return () => {
     const run = place.peek().pathname.split('/')[2];

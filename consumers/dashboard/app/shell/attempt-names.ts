@@ -1,4 +1,4 @@
-// Names of attempts in addresses: the id of the trajectory, `#`, and the number of the attempt.
+// Names of attempts in addresses: trajectory id, `#`, attempt number.
 
 export interface MarkedAttempt {
   readonly trajectory_id: string;
@@ -7,7 +7,7 @@ export interface MarkedAttempt {
 
 export const attemptName = ({ trajectory_id, attempt }: MarkedAttempt): string => `${trajectory_id}#${attempt}`;
 
-/** The attempt of a name; `#` and a number is at its end, whatever the id holds. */
+/** Parses a name. The last `#` separates the number, because the id may contain `#`. */
 export function attemptOf(name: string): MarkedAttempt {
   const at = name.lastIndexOf('#');
   const attempt = Number(name.slice(at + 1));

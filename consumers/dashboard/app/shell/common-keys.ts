@@ -1,11 +1,11 @@
-// Keys that do the same on every page.
+// Shortcuts that work the same on every page.
 import { shownAnswers } from '../data/answers.ts';
 import { curlOf, shownLists } from '../data/shown.ts';
 import { exactTimes } from '../kit/parts.tsx';
 import type { KeyBinding } from './keys.ts';
 import { tell } from './notice.tsx';
 
-/** Puts a text where the reader can paste it from, and says so. */
+/** Copies a text to the clipboard, and says so. */
 export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -5,7 +5,7 @@ import { keyGroups } from './keys.ts';
 
 export const helpOpen = signal(false);
 
-/** The keys that do something now. */
+/** Lists the shortcuts that are active now. */
 export function KeyHelp(): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
   const open = helpOpen.value;

@@ -1,4 +1,4 @@
-// Keys and short sequences of keys (`g t`), as plain values: what a key means depends on the keys just before it.
+// Keys and short sequences of keys (`g t`), without the DOM: what a key does depends on the keys just before it.
 
 export interface KeyPress {
   readonly key: string;
@@ -15,20 +15,20 @@ interface PendingKeys {
   readonly at: number;
 }
 
-/** The name of a key as bindings write it: `j`, `G`, `Enter`, `Shift Enter`, `Ctrl k`. */
+/** The name of a key in bindings: `j`, `G`, `Enter`, `Shift Enter`, `Ctrl k`. */
 export const keyName = ({ key, command, shift = false }: KeyPress): string => {
   if (command) return `Ctrl ${key.toLowerCase()}`;
-  // shift is part of what a letter is already
+  // for letters, shift is already in the character
   return shift && key === 'Enter' ? 'Shift Enter' : key;
 };
 
 export interface KeyStep {
-  /** The binding that the keys make up. */
+  /** The binding that the keys complete. */
   readonly binding: string | undefined;
   readonly waiting: PendingKeys | undefined;
 }
 
-/** What one more key leads to: a binding, more waiting, or nothing. */
+/** The result of one more key: a binding, an unfinished sequence, or nothing. */
 export function pressKey(
   bindings: readonly string[],
   waiting: PendingKeys | undefined,

@@ -1,11 +1,11 @@
-// Keys of the page that is open, and those of every page. Typing in a field is typing.
+// The shortcuts of the open page and those of every page. They are off while a field has the focus.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { keyName, pressKey, type KeyStep } from './key-sequences.ts';
 import { go } from './place.ts';
 
 export interface KeyBinding {
-  /** As `key-sequences.ts` names keys; several do the same. */
+  /** Keys in the notation of `key-sequences.ts`; several may do the same. */
   readonly keys: readonly string[];
   readonly does: string;
   readonly run: () => void;
@@ -16,11 +16,11 @@ interface KeyGroup {
   bindings: readonly KeyBinding[];
 }
 
-/** Groups by who added them; the last one wins. */
+/** Bindings by the component that added them; later ones take precedence. */
 const groups = signal<readonly KeyGroup[]>([]);
 export const keyGroups = groups;
 
-/** Adds keys while a component is shown. A key does what the newest render says, so that fast readers do not act on an old one. */
+/** Adds shortcuts while a component is mounted. A key always calls the handler of the latest render, never a stale one. */
 export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
   const group = useRef<KeyGroup>({ title, bindings });
   group.current.bindings = bindings;
@@ -33,7 +33,7 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
   }, []);
 }
 
-/** Keys that open what a list has chosen, here or in a tab of its own. */
+/** Shortcuts that open the selected row of a list, in this tab or in a new one. */
 export const openKeys = (linkOf: () => string | undefined): readonly KeyBinding[] => {
   const open = (how: (link: string) => unknown) => (): void => {
     const link = linkOf();
@@ -50,7 +50,7 @@ export const isField = (target: EventTarget | null): boolean =>
 
 let step: KeyStep = { binding: undefined, waiting: undefined };
 
-/** Handles every key of the window. */
+/** Handles every key press of the window. */
 export function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const command = event.ctrlKey || event.metaKey;

@@ -1,4 +1,4 @@
-// The attempt that the reader marked to compare another one with. It lasts as long as the tab.
+// The attempt that the reader marked for a comparison. Kept until the tab is closed.
 import { signal } from '@preact/signals';
 import { attemptName, type MarkedAttempt } from './attempt-names.ts';
 import { tell } from './notice.tsx';
@@ -12,7 +12,7 @@ export function mark(run: string, one: MarkedAttempt): void {
   tell(`Marked ${attemptName(one)}. On another trajectory, d compares the two.`);
 }
 
-/** Opens the marked attempt beside this one. */
+/** Opens the comparison of the marked attempt with this one. */
 export function compareWithMarked(run: string, one: MarkedAttempt): void {
   const other = marked.peek();
   if (other === undefined || other.run !== run) tell('Nothing of this run is marked: m marks a trajectory.');

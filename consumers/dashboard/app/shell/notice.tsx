@@ -1,4 +1,4 @@
-// A line that says what a key did, for a moment.
+// A short message about what a key press did.
 import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
 

@@ -1,6 +1,6 @@
-// Which file draws which page. The server reads it to name a page's files beside its document, so that they load at once.
+// Which file renders which page. The server reads this to preload a page's files together with the document.
 
-/** Path of a page → its file in `pages/`. */
+/** Path of a page to its file in `pages/`. */
 export const pageFiles = {
   '/': 'runs',
   '/runs/:run': 'overview',

@@ -1,4 +1,4 @@
-// The code of each page, loaded when it is first opened, together with the data that the page asks for first.
+// Loads the code of a page when it is first opened, in parallel with the data that the page requests first.
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 import { firstRequests } from '../data/addresses.ts';
@@ -69,7 +69,7 @@ export function pageAt(pathname: string): PlacedPage | undefined {
   return undefined;
 }
 
-/** Asks for the data of the page that is open and for its code at once. */
+/** Requests the code and the data of the current page at the same time. */
 export function openPage(): void {
   prefetch(firstRequests(place.peek()));
   const found = pageAt(place.peek().pathname);

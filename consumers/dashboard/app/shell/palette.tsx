@@ -8,7 +8,7 @@ import { placesFor } from './places.ts';
 
 export const paletteOpen = signal(false);
 
-/** Goes anywhere by what is typed: a page, a run, a step, the id of a trajectory. */
+/** Opens any page, run, step, or trajectory by typing. */
 export function Palette(): JSX.Element | null {
   return paletteOpen.value ? <OpenPalette /> : null;
 }
@@ -18,7 +18,7 @@ function OpenPalette(): JSX.Element {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const { value } = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
-  // before the next key: what is typed at once belongs to the palette, not to the keys of the page
+  // focused before the next key press, so that fast typing goes to the palette and not to the page's shortcuts
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const segments = place.value.pathname.split('/');
   const run = segments[1] === 'runs' && segments[2] !== undefined ? decodeURIComponent(segments[2]) : undefined;

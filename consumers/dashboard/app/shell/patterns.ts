@@ -1,8 +1,8 @@
-// Paths of pages: `/runs/:run/t/:trajectory` matches and gives its parts, decoded.
+// Paths of pages: `/runs/:run/t/:trajectory` matches, and returns its decoded parameters.
 
 export type PatternParts = Readonly<Record<string, string>>;
 
-/** The parts of a path that fits the pattern; undefined when it does not. */
+/** The parameters of a path that matches the pattern; otherwise undefined. */
 export function matchPath(pattern: string, path: string): PatternParts | undefined {
   const wanted = pattern.split('/');
   const given = path.replace(/\/+$/, '').split('/');
@@ -27,7 +27,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** A path with its parts, and the parameters that have a value. */
+/** Builds an address from a path, its parameters, and the query parameters that have a value. */
 export function address(
   pattern: string,
   parts: PatternParts = {},
@@ -45,7 +45,7 @@ export function address(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** The address one level up: of a trajectory, the list that it was opened from. */
+/** The address one level up: for a trajectory, the list that it was opened from. */
 export function parentOf({ pathname, searchParams }: Pick<URL, 'pathname' | 'searchParams'>): string | undefined {
   const [kind, run, page, item] = pathname.split('/').filter((part) => part !== '');
   if (kind === undefined) return undefined;

@@ -1,10 +1,10 @@
-// Where the reader is: every state that matters is in the address, so that a link or a reload opens the same.
+// The address holds all state that matters, so that a link or a reload opens the same view.
 import { signal } from '@preact/signals';
 import { parentOf } from './patterns.ts';
 
 const now = (): URL => new URL(location.href);
 
-/** The address as it is now. */
+/** The current address. */
 export const place = signal<URL>(now());
 
 interface LeftPage {
@@ -12,13 +12,13 @@ interface LeftPage {
   readonly top: number;
 }
 
-/** Pages as they were left, by path. */
+/** The last address of each page, by path. */
 const left = new Map<string, LeftPage>();
 addEventListener('popstate', () => {
   place.value = now();
 });
 
-/** Opens another page; plain anchors come here as well. */
+/** Opens another page. Plain links use this as well. */
 export function go(to: string): void {
   left.set(location.pathname, { href: location.href, top: scrollY });
   history.pushState(null, '', to);
@@ -26,7 +26,7 @@ export function go(to: string): void {
   scrollTo(0, 0);
 }
 
-/** Goes one level up, to that page as it was left. */
+/** Goes one level up, to the last address of that page. */
 export function goToParent(): void {
   const parent = parentOf(now());
   if (parent === undefined) return;
@@ -35,7 +35,7 @@ export function goToParent(): void {
   if (before !== undefined) requestAnimationFrame(() => scrollTo(0, before.top));
 }
 
-/** Changes parameters of this address; an empty or missing value takes one away. `push` makes it a step to go back to. */
+/** Changes parameters of this address; an empty or missing value removes one. `push` adds an entry to the browser history. */
 export function change(values: Readonly<Record<string, string | number | undefined>>, push = false): void {
   const url = now();
   for (const [name, value] of Object.entries(values)) {
@@ -57,7 +57,7 @@ export function numberParameter(name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Clicks on links of this site change the page without loading it; new tabs and downloads stay the browser's. */
+/** Handles clicks on links within the site without a page load. New tabs and downloads are left to the browser. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element | null)?.closest('a');

@@ -1,4 +1,4 @@
-// Where what somebody types could lead.
+// Where a typed text can lead.
 import { address } from './patterns.ts';
 
 export interface Destination {
@@ -8,7 +8,7 @@ export interface Destination {
 
 const MOST = 20;
 
-/** Pages, runs, steps, and trajectories that fit a text, likeliest first. */
+/** Pages, runs, steps, and trajectories that match a text, best match first. */
 export function placesFor(
   typed: string,
   { run, runs }: { readonly run: string | undefined; readonly runs: readonly string[] },
@@ -47,7 +47,7 @@ export function placesFor(
     { name: 'Dead letters', to: '/dead-letters' },
     ...runs.filter((one) => one !== run).map((one) => ({ name: `Run ${one}`, to: address('/runs/:run', { run: one }) })),
   ];
-  // what is no page may be a word of a text
+  // anything else is offered as a text search
   if (run !== undefined && text.length > 2 && found.length === 0)
     pages.push({ name: `Search the texts of ${run} for ${text}`, to: address('/search', {}, { run, q: text }) });
   const words = text.toLowerCase().split(/\s+/);

@@ -4,7 +4,7 @@ import { locked, refresh } from '../data/answers.ts';
 import { ask, type ApiProblem } from '../data/request.ts';
 import { Failed } from '../kit/states.tsx';
 
-/** Takes a key once; the browser keeps a cookie that scripts cannot read. */
+/** Asks for an API key once; the browser then keeps a cookie that scripts cannot read. */
 export function SignIn(): JSX.Element {
   const [problem, setProblem] = useState<ApiProblem>();
   const signIn = async (event: SubmitEvent): Promise<void> => {
@@ -21,7 +21,7 @@ export function SignIn(): JSX.Element {
   return (
     <form class="sign-in" onSubmit={(event) => void signIn(event)}>
       <h1>Sign in</h1>
-      <p>This server wants an API key. It is sent once; this browser stays signed in for 12 hours.</p>
+      <p>This server requires an API key. It is sent once; this browser stays signed in for 12 hours.</p>
       {problem !== undefined && <Failed problem={problem} />}
       <label>
         API key

@@ -23,7 +23,7 @@ export interface EvaluationData {
 
 /** Names that denote a split of a benchmark. */
 const SPLITS = new Set(['test', 'dev', 'train', 'validation', 'val']);
-/** Names without meaning. */
+/** Names that identify neither a benchmark nor a split. */
 const EMPTY = new Set(['metadata', 'data', 'questions', 'all', 'default', '']);
 const ENDING = /\.(jsonl?|ndjson|csv|tsv|parquet)$/i;
 const FOLDERS = 3;
@@ -80,8 +80,8 @@ function openingOf(file: string): { readonly open: () => AsyncIterable<Uint8Arra
 
 function notesOf(dataset: string, { bad, attached, questions }: Dataset, asked: boolean): readonly string[] {
   const rows = asked
-    ? `${attached} of its questions come with a file that the agent does not see; they are asked without it`
-    : `${attached} rows come with a file that the agent does not see and are not asked, ${questions.length} questions are left; --with-attachments asks them without it`;
+    ? `${attached} of its questions have an attachment, which agents do not see; they are asked without it`
+    : `${attached} rows have an attachment, which agents do not see, and are left out; ${questions.length} questions remain; --with-attachments asks the others without it`;
   return [...(attached === 0 ? [] : [`${dataset}: ${rows}`]), ...(bad === 0 ? [] : [`${dataset}: ${bad} bad rows are left out`])];
 }
 

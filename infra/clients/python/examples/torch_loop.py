@@ -1,4 +1,4 @@
-"""A loop in plain torch that trains a causal language model of transformers: GRPO on what comes through the log.
+"""A loop in plain torch that trains a causal language model of transformers with GRPO on batches from the log.
 
     python torch_loop.py --run demo --model Qwen/Qwen2.5-0.5B-Instruct --folder versions
 
@@ -31,7 +31,7 @@ def token_logprobs(model: Any, ids: Any, attention: Any, temperatures: Any) -> A
 
 
 def loss_of(logprobs: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, float]]:
-    """The clipped loss of GRPO; the policy that sampled a token may be some versions older."""
+    """The clipped loss of GRPO. Tokens may have been sampled by an older version."""
     mask = arrays["mask"]
     moved = torch.where(mask > 0, logprobs - arrays["logprobs"], 0.0)
     ratio = moved.exp()
@@ -43,7 +43,7 @@ def loss_of(logprobs: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, float
 
 
 class Training:
-    """A model, its optimizer, and where in the run they stand."""
+    """A model, its optimizer, and their position in the run."""
 
     def __init__(self, run: Run, folder: Path, model: str, rate: float, device: str) -> None:
         self.run, self.folder, self.rate, self.device = run, folder, rate, device
@@ -62,7 +62,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=self.rate)
 
     def save(self) -> None:
-        """Weights are in the folder of their version; the rest is replaced in one step."""
+        """Saves the weights in the folder of their version, and replaces the rest atomically."""
         partial = self.path.with_suffix(".tmp")
         torch.save({"folder": self.source, "optimizer": self.optimizer.state_dict(), "token": self.token}, partial)
         partial.replace(self.path)
@@ -86,7 +86,7 @@ class Training:
                 print(json.dumps({"step": batch.step, **figures}), flush=True)
 
     def claimed(self) -> Trainer:
-        """Claims the run with the checkpoint, or with the weights that the run goes on from."""
+        """Claims the run with the checkpoint, or with the weights of the newest version."""
         trainer = self.run.trainer("torch", framework="torch", **self.token)
         try:
             trainer.claim()
@@ -100,14 +100,14 @@ class Training:
 
     def restore(self, named: Any) -> None:
         if named is None:
-            raise SystemExit("the run goes on from weights that nobody has published")
+            raise SystemExit("the run continues from weights that have not been published")
         folder = Path(unquote(urlsplit(named["uri"]).path))
         if weights(folder.as_uri())["sha256"] != named["sha256"]:
             raise SystemExit(f"{folder} is not version {named['version']}: its hash is another")
         self.load(str(folder))
 
     def step(self, arrays: dict[str, Any], rows: int) -> dict[str, float]:
-        """One update, with the gradient summed over parts of `rows` rows."""
+        """One update, with gradients accumulated over parts of `rows` rows."""
         tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
         places = torch.arange(tensors["token_ids"].shape[1], device=self.device)
         tensors["attention"] = (places[None] < tensors["lengths"][:, None]).long()
@@ -131,10 +131,10 @@ class Training:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True)
-    parser.add_argument("--model", required=True, help="of version 0: what the engine began with")
-    parser.add_argument("--folder", type=Path, required=True, help="for versions and the checkpoint")
+    parser.add_argument("--model", required=True, help="the model of version 0, which the engine started with")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for versions and the checkpoint")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rows", type=int, default=8, help="rows of one forward pass")
+    parser.add_argument("--rows", type=int, default=8, help="number of rows per forward pass")
     parser.add_argument("--rate", type=float, default=1e-6)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     flags = parser.parse_args()

@@ -16,7 +16,7 @@ def api() -> FakeApi:
 
 @pytest.fixture
 def ts(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Turnstream]:
-    """A client of the fake whose pauses take no time."""
+    """A client of the fake API that does not sleep between retries."""
     monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
     monkeypatch.setattr("turnstream._sync.trainer._SOON", 0.0)
     monkeypatch.setattr("turnstream._sync.follow._PAUSE", 0.0)

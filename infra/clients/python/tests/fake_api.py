@@ -1,4 +1,4 @@
-"""A coordinator and an API in memory, behind httpx: it keeps the promises of the routes that the tests rely on."""
+"""An in-memory fake of the API and the coordinator, as an httpx transport, with the guarantees that the tests rely on."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def row(number: int, tokens: int = 6) -> dict[str, Any]:
 
 
 class FakeApi:
-    """One run with as many batches as are asked for. `before` sees every request first and may answer or raise in its place."""
+    """One run with an unlimited number of batches. `before` gets every request first, and may respond or raise instead."""
 
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
         self.before: list[Callable[[httpx.Request], httpx.Response | None]] = []
-        #: A request whose answer is lost: it is carried out, and the connection breaks.
+        #: A request whose response is lost: it is processed, and then the connection breaks.
         self.lose: Callable[[httpx.Request], bool] = lambda request: False
         self.epoch = 0
         self.lineages = ["lineage-0"]
-        #: Batches that may be leased beyond the first that is out.
+        #: Number of batches that may be leased ahead of the first one.
         self.prefetch = 0
         self.leases: list[dict[str, Any]] = []
         self.commits: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""Against a real API: TURNSTREAM_CONTRACT_URL with a run TURNSTREAM_CONTRACT_RUN that has steps and trajectories."""
+"""Tests against the real API at TURNSTREAM_CONTRACT_URL, whose run TURNSTREAM_CONTRACT_RUN has steps and trajectories."""
 
 from __future__ import annotations
 

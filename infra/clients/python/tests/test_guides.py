@@ -1,4 +1,4 @@
-"""The Python of the guides, executed: against the API in memory, or, where it needs a GPU, checked call by call."""
+"""Executes the Python code of the guides against the fake API. Code that needs a GPU is checked call by call."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_calls_of_the_guide_to_trl_exist() -> None:
     assert {key.arg for key in calls["AsyncGRPOTrainer"].keywords} <= {arg.arg for arg in init.args.args}
     fields = released("async_grpo_config.py")["AsyncGRPOConfig"]
     own = {node.target.id for node in fields.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
-    # the rest is of transformers.TrainingArguments
+    # the others are fields of transformers.TrainingArguments
     assert {"token_budget", "weight_sync_steps"} <= {str(key.arg) for key in calls["AsyncGRPOConfig"].keywords} & own
 
 

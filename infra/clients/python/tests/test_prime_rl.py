@@ -1,4 +1,4 @@
-"""The adapter of prime-rl, against a trainer that reads and writes the files as prime-rl's does (as of August 2026)."""
+"""The adapter for prime-rl, tested with a trainer that reads and writes files as prime-rl does (as of August 2026)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from turnstream.prime_rl import Bridge, Known, pack
 
 
 class Wire(msgspec.Struct, array_like=True, gc=False, omit_defaults=True):
-    """What prime-rl decodes: required fields by position, then those that a text-only run leaves out."""
+    """What prime-rl decodes: required fields by position, then fields that a text-only run omits."""
 
     input_ids: list[int]
     loss_mask: list[bool]
@@ -36,7 +36,7 @@ class Wire(msgspec.Struct, array_like=True, gc=False, omit_defaults=True):
 
 
 class FakePrime:
-    """Waits for its file of the next step, trains, and broadcasts, from a thread. Deletes the broadcast before the last, as prime-rl does."""
+    """In a thread: waits for the file of the next step, trains, and broadcasts. Deletes the second-last broadcast, as prime-rl does."""
 
     def __init__(self, output: Path, first: int = 1, ranks: int = 1) -> None:
         self.output, self.next, self.ranks = output, first, ranks
@@ -116,7 +116,7 @@ def test_a_trainer_that_knows_only_files_trains_a_run(ts: Turnstream, api: FakeA
     kept = Path(unquote(said["uri"].removeprefix("file://")))
     assert said["format"] == "hf-safetensors" and [one["name"] for one in said["manifest"]] == ["config.json", "model.safetensors"]
     assert (kept / "model.safetensors").read_bytes() == b"weights 4"
-    # the trainer has deleted its own, and a slow engine still finds what was published
+    # the trainer has deleted its own files, but a slow engine can still read the published ones
     assert not (tmp_path / "broadcasts" / "step_1").exists() and (tmp_path / "versions" / "step_1").exists()
     assert json.loads((tmp_path / "turnstream.json").read_text()) == {"lineage": "lineage-4", "lease": None, "prepared": None, "base": 0}
 
@@ -137,7 +137,7 @@ def test_killed_at_any_line_it_goes_on_with_the_batch_that_is_being_trained_on(
     }
     with monkeypatch.context() as patch:
         patch.setattr(places[crash], die)
-        # a process that is killed releases nothing
+        # a killed process releases nothing
         patch.setattr("turnstream.Batch.leave", lambda self: None)
         with pytest.raises(KeyboardInterrupt):
             first.train(steps=2)
@@ -160,7 +160,7 @@ def test_a_commit_whose_answer_it_did_not_live_to_read(ts: Turnstream, api: Fake
 
 def test_refuses_weights_that_it_knows_nothing_of(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
     api.lineages.append("lineage-1")
-    with pytest.raises(SystemExit, match="the run is at version 1, not 0. Start prime-rl anew from file:///w"):
+    with pytest.raises(SystemExit, match="the run is at version 1, not 0. Start prime-rl from file:///w"):
         bridge(ts, tmp_path).train()
     prime = FakePrime(tmp_path)
     bridge(ts, tmp_path, version=1).train(steps=3)

@@ -1,4 +1,4 @@
-"""Lists, SQL, the live stream, errors, and what is repeated."""
+"""Lists, SQL, the live stream, errors, and retries."""
 
 from __future__ import annotations
 

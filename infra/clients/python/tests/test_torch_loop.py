@@ -1,4 +1,4 @@
-"""The plain torch loop: its types, what it imports, and, where torch is installed, its loss."""
+"""The plain torch loop: its types, its imports, and, if torch is installed, its loss."""
 
 from __future__ import annotations
 

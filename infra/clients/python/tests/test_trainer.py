@@ -1,4 +1,4 @@
-"""The trainer's loop, and each row of the failure table that a client has a part in."""
+"""The trainer's loop, and the failures that a client takes part in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fake_api import FakeApi, problem
 from turnstream import AsyncTurnstream, BatchCommitted, BatchReleased, ConnectionFailed, Fenced, LineageMismatch, Turnstream
 
 
-def test_trains_batch_after_batch_along_the_lineage(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+def test_trains_batches_along_the_lineage(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
     file = tmp_path / "v.safetensors"
     file.write_bytes(b"weights")
     seen = []
@@ -34,7 +34,7 @@ def test_trains_batch_after_batch_along_the_lineage(ts: Turnstream, api: FakeApi
     assert api.released == []
 
 
-def test_releases_what_it_did_not_commit(ts: Turnstream, api: FakeApi) -> None:
+def test_releases_batches_that_it_did_not_commit(ts: Turnstream, api: FakeApi) -> None:
     with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
         for _batch in trainer.batches():
             raise ZeroDivisionError
@@ -47,7 +47,7 @@ def test_releases_what_it_did_not_commit(ts: Turnstream, api: FakeApi) -> None:
     assert api.released == ["demo/step/1.0", "demo/step/1.1"]
 
 
-def test_extends_by_itself_until_the_commit(ts: Turnstream, api: FakeApi) -> None:
+def test_extends_a_lease_until_the_commit(ts: Turnstream, api: FakeApi) -> None:
     extended = threading.Event()
     api.before.append(lambda request: extended.set() if unquote(request.url.path).endswith(":extend") else None)
     with ts.run("demo").trainer("a") as trainer:
@@ -59,7 +59,7 @@ def test_extends_by_itself_until_the_commit(ts: Turnstream, api: FakeApi) -> Non
     assert api.extended == count
 
 
-def test_says_when_a_lease_is_lost(ts: Turnstream, api: FakeApi) -> None:
+def test_reports_a_lost_lease(ts: Turnstream, api: FakeApi) -> None:
     with ts.run("demo").trainer("a") as trainer:
         batch = trainer.lease()
         assert batch is not None
@@ -79,7 +79,7 @@ def test_is_fenced_by_the_next_claim(ts: Turnstream) -> None:
         assert (caught.value.code, caught.value.status, caught.value.request_id) == ("FENCED", 409, "r-1")
 
 
-def test_a_trainer_that_is_behind_learns_what_to_restore(ts: Turnstream, api: FakeApi) -> None:
+def test_an_outdated_trainer_is_told_which_version_to_restore(ts: Turnstream, api: FakeApi) -> None:
     with ts.run("demo").trainer("a") as trainer:
         batch = trainer.lease()
         assert batch is not None
@@ -89,7 +89,7 @@ def test_a_trainer_that_is_behind_learns_what_to_restore(ts: Turnstream, api: Fa
     assert caught.value.restore == {"version": 1, "uri": "file:///w", "sha256": "00", "format": "gguf", "weights": "elsewhere"}
 
 
-def test_a_trainer_goes_back_and_publishes_late(ts: Turnstream, api: FakeApi) -> None:
+def test_a_trainer_rewinds_and_publishes_late(ts: Turnstream, api: FakeApi) -> None:
     with ts.run("demo").trainer("a") as trainer:
         batch = trainer.lease()
         assert batch is not None
@@ -103,7 +103,7 @@ def test_a_trainer_goes_back_and_publishes_late(ts: Turnstream, api: FakeApi) ->
         assert "rewind" not in json.loads(api.requests[-1].content)
 
 
-def test_a_commit_whose_answer_is_lost_is_repeated_in_the_same_words(ts: Turnstream, api: FakeApi) -> None:
+def test_a_commit_whose_response_is_lost_is_repeated_unchanged(ts: Turnstream, api: FakeApi) -> None:
     lost = iter([True])
     api.lose = lambda request: unquote(request.url.path).endswith(":commit") and next(lost, False)
     with ts.run("demo").trainer("a") as trainer:
@@ -114,7 +114,7 @@ def test_a_commit_whose_answer_is_lost_is_repeated_in_the_same_words(ts: Turnstr
     assert len(api.lineages) == 2
 
 
-def test_a_lease_whose_answer_is_lost_is_answered_again(ts: Turnstream, api: FakeApi) -> None:
+def test_a_lease_whose_response_is_lost_is_returned_again(ts: Turnstream, api: FakeApi) -> None:
     lost = iter([True])
     api.lose = lambda request: unquote(request.url.path).endswith(":lease") and next(lost, False)
     with ts.run("demo").trainer("a") as trainer:
@@ -125,7 +125,7 @@ def test_a_lease_whose_answer_is_lost_is_answered_again(ts: Turnstream, api: Fak
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_a_trainer_that_dies_before_its_commit_comes_back_with_it(ts: Turnstream, api: FakeApi, arrived: bool) -> None:
+def test_a_restarted_trainer_sends_its_prepared_commit(ts: Turnstream, api: FakeApi, arrived: bool) -> None:
     trainer = ts.run("demo").trainer("a")
     trainer.claim()
     batch = trainer.lease()
@@ -151,7 +151,7 @@ def test_a_prepared_batch_that_was_released_is_not_committed(ts: Turnstream, api
     assert api.commits == {}
 
 
-def test_other_words_for_a_committed_batch_are_refused(ts: Turnstream) -> None:
+def test_a_second_commit_with_other_contents_is_refused(ts: Turnstream) -> None:
     with ts.run("demo").trainer("a") as trainer:
         batch = trainer.lease()
         assert batch is not None
@@ -160,7 +160,7 @@ def test_other_words_for_a_committed_batch_are_refused(ts: Turnstream) -> None:
             batch.commit(metrics={"loss": 2})
 
 
-def test_a_claim_is_not_repeated_by_itself(ts: Turnstream, api: FakeApi) -> None:
+def test_a_claim_is_not_retried_automatically(ts: Turnstream, api: FakeApi) -> None:
     api.lose = lambda request: request.url.path.endswith("/trainer")
     with pytest.raises(ConnectionFailed):
         ts.run("demo").trainer("a").claim()
@@ -175,7 +175,7 @@ def test_waits_while_there_is_no_batch(ts: Turnstream, api: FakeApi) -> None:
 
 
 def away(path: str, times: int) -> Callable[[httpx.Request], httpx.Response | None]:
-    """The coordinator does not answer so many calls of a route."""
+    """Makes the coordinator ignore a number of calls of a route."""
     left = iter(range(times))
 
     def answer(request: httpx.Request) -> httpx.Response | None:
@@ -186,7 +186,7 @@ def away(path: str, times: int) -> Callable[[httpx.Request], httpx.Response | No
     return answer
 
 
-def test_waits_for_a_coordinator_that_starts_again(ts: Turnstream, api: FakeApi) -> None:
+def test_waits_for_a_coordinator_that_restarts(ts: Turnstream, api: FakeApi) -> None:
     api.before += [away(":lease", 20), away(":commit", 20)]
     with ts.run("demo").trainer("a") as trainer:
         for batch in trainer.batches(steps=1):
@@ -194,7 +194,7 @@ def test_waits_for_a_coordinator_that_starts_again(ts: Turnstream, api: FakeApi)
     assert api.released == []
 
 
-def test_ends_with_the_run(ts: Turnstream, api: FakeApi) -> None:
+def test_stops_at_the_end_of_the_run(ts: Turnstream, api: FakeApi) -> None:
     with ts.run("demo").trainer("a") as trainer:
         for number, batch in enumerate(trainer.batches()):
             batch.commit()
@@ -203,7 +203,7 @@ def test_ends_with_the_run(ts: Turnstream, api: FakeApi) -> None:
         assert trainer.version == 2
 
 
-def test_what_was_prepared_stays_leased_for_the_claim_of_its_checkpoint(ts: Turnstream, api: FakeApi) -> None:
+def test_a_prepared_batch_stays_leased_for_the_claim_of_its_checkpoint(ts: Turnstream, api: FakeApi) -> None:
     with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
         for batch in trainer.batches():
             prepared = batch.prepare(policy=None)

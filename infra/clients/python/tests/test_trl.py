@@ -28,7 +28,7 @@ from turnstream.trl import Sample, TurnstreamWorker, WeightTransfer
 
 
 class Tensor:
-    """As much of a torch tensor as weights are sent with."""
+    """The part of a torch tensor that sending weights needs."""
 
     def __init__(self, value: str) -> None:
         self.value = value
@@ -115,7 +115,7 @@ def test_trains_exactly_what_was_leased(ts: Turnstream, api: FakeApi, tmp_path: 
     assert {path.name for path in (tmp_path / "versions").iterdir()} == {"v1", "v2", "v3"}
     assert json.loads((tmp_path / "versions" / "v2" / "model.safetensors").read_text()) == {"a": "a2", "b": "b2"}
     assert api.commits["demo/step/2.0"][0]["policy"]["format"] == "hf-safetensors"
-    # what was read ahead is given back
+    # batches that were read ahead are released
     assert [batch.partition(".")[0] for batch in api.released] == ["demo/step/4"] or api.leases == []
 
 
@@ -143,7 +143,7 @@ def test_goes_on_from_the_lineage_of_its_checkpoint(ts: Turnstream, api: FakeApi
     again.stop()
     assert len(api.lineages) == 4
     behind = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3, checkpoint=checkpoint)
-    with pytest.raises(TurnstreamError, match="at version 3: load the model from file:///w, and say version=3"):
+    with pytest.raises(TurnstreamError, match="at version 3: load the model from file:///w, and pass version=3"):
         behind.start()
     with pytest.raises(TurnstreamError, match="at version 3"):
         TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3).start()
@@ -165,7 +165,7 @@ def test_says_why_there_are_no_samples(ts: Turnstream, api: FakeApi, tmp_path: P
     silent.start()
     silent.check_health(60)
     api.before.append(lambda request: problem(503, "COORDINATOR_UNAVAILABLE"))
-    with pytest.raises(RuntimeError, match="has not answered for 0 s"):
+    with pytest.raises(RuntimeError, match="has not responded for 0 s"):
         silent.check_health(0)
     silent.stop()
 

@@ -1,4 +1,4 @@
-"""The client of turnstream."""
+"""Python client for turnstream."""
 
 from ._async.batch import AsyncBatch
 from ._async.client import AsyncTurnstream

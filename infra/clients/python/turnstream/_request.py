@@ -1,4 +1,4 @@
-"""A request, and when it may be sent again."""
+"""Requests, and when they may be retried."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 
 from .errors import retry_after_of
 
-#: Nothing was sent, so nothing was carried out.
+#: Errors before anything was sent: a retry is always safe.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _PASSING = frozenset({408, 502, 503, 504})
 _LONGEST_PAUSE = 10.0
@@ -28,19 +28,19 @@ class Request:
     json: Any = None
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: Carried out twice it does what it does once.
+    #: Sending it twice has the same effect as sending it once.
     idempotent: bool = True
-    #: Seconds that the answer may take beyond the usual.
+    #: Seconds to add to the usual timeout.
     patience: float = 0.0
 
 
 def path_of(*parts: str) -> str:
-    """A path below /v1; ids may contain slashes. A verb stays behind its colon."""
+    """A path below /v1 with escaped parts. Ids may contain slashes; the colon before a verb is kept."""
     return "/v1/" + "/".join(quote(part, safe=":") for part in parts)
 
 
 def query_of(given: Mapping[str, Any]) -> dict[str, str]:
-    """Query parameters as texts; None is left out, a list is separated by commas."""
+    """Query parameters as strings. None is left out, and lists are separated by commas."""
     return {name: _text(value) for name, value in given.items() if value is not None}
 
 
@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
 
 
 def pause_before_retry(request: Request, failure: httpx.Response | httpx.TransportError, attempt: int) -> float | None:
-    """Seconds until the next attempt; None if there must be none."""
+    """Seconds until the next attempt; None if the request must not be retried."""
     growing = min(_LONGEST_PAUSE, 0.25 * float(2**attempt)) * random.uniform(0.5, 1.0)
     if isinstance(failure, httpx.Response):
         refused = failure.status_code == 429

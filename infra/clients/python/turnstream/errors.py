@@ -1,4 +1,4 @@
-"""Errors, each with a code. Those of the API have the code of the problem document: see the table of error codes in the documentation."""
+"""Errors, each with a code. API errors have the code of the problem document, listed in the error reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import httpx
 
 
 class TurnstreamError(Exception):
-    """Anything that this package raises."""
+    """Base class of the errors of this package."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
@@ -17,7 +17,7 @@ class TurnstreamError(Exception):
 
 
 class ConnectionFailed(TurnstreamError):
-    """The API could not be reached, or the connection broke. Whether the request was carried out is not known."""
+    """The API could not be reached, or the connection broke. It is unknown whether the request was processed."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("API_UNREACHABLE", detail)
@@ -38,45 +38,45 @@ class PackageMissing(TurnstreamError):
 
 
 class ApiError(TurnstreamError):
-    """The API refused or failed."""
+    """The API responded with an error."""
 
     def __init__(self, status: int, problem: dict[str, Any], retry_after: float | None = None) -> None:
-        super().__init__(str(problem.get("code", "UNKNOWN")), str(problem.get("detail", f"the API answered {status}")))
+        super().__init__(str(problem.get("code", "UNKNOWN")), str(problem.get("detail", f"the API responded with status {status}")))
         self.status = status
         #: The whole problem document.
         self.problem = problem
-        #: The log of the API has the request under this id.
+        #: Id of the request in the logs of the API.
         self.request_id = str(problem.get("request_id", ""))
-        #: What is wrong where in an invalid request.
+        #: For an invalid request, the invalid fields and the reasons.
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
-        #: Seconds to wait, if the API asks for it.
+        #: Seconds to wait before a retry, if the API says so.
         self.retry_after = retry_after
 
 
 class Fenced(ApiError):
-    """Another trainer has claimed the run. This one cannot train any more; what it has not committed is not part of the run."""
+    """Another trainer has claimed the run. This one must stop; work that it has not committed is not part of the run."""
 
 
 class LineageMismatch(ApiError):
-    """The weights of the trainer are not those that the run goes on from."""
+    """The weights of the trainer are not those of the newest version of the run."""
 
     @property
     def restore(self) -> dict[str, Any] | None:
-        """The version to load before the next claim: a Restore."""
+        """The version to load before the next claim, as a Restore."""
         restore = self.problem.get("restore")
         return restore if isinstance(restore, dict) else None
 
 
 class BatchCommitted(ApiError):
-    """The batch was committed before, with other contents."""
+    """The batch has already been committed with other contents."""
 
 
 class BatchReleased(ApiError):
-    """The lease of the batch has ended: its trajectories are ready for another batch."""
+    """The lease of the batch has ended. Its trajectories can be leased again."""
 
 
 class RunFinished(ApiError):
-    """The run has ended: there is nothing more to train on."""
+    """The run has finished, so there is nothing left to train on."""
 
 
 _CLASSES = {
@@ -95,12 +95,12 @@ def retry_after_of(response: httpx.Response) -> float | None:
 
 
 def error_of(response: httpx.Response) -> ApiError:
-    """The error in an answer that has been read."""
+    """The error in a response whose body has been read."""
     try:
         problem = response.json()
     except ValueError:
         problem = None
     if not isinstance(problem, dict):
-        problem = {"detail": f"the API answered {response.status_code}: {response.text[:200]}"}
+        problem = {"detail": f"the API responded with status {response.status_code}: {response.text[:200]}"}
     kind = _CLASSES.get(str(problem.get("code")), ApiError)
     return kind(response.status_code, problem, retry_after_of(response))

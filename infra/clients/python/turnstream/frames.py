@@ -1,4 +1,4 @@
-"""Rows as tables of other packages, and as a table in a notebook."""
+"""Converts rows to tables of other packages, and displays them in notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_ROWS, _SHOWN_CHARACTERS = 20, 80
 
 
 def need(package: str, extra: str) -> Any:
-    """A package that is installed with an extra."""
+    """Imports an optional package. The error names the extra that installs it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -43,7 +43,7 @@ def dataset_of(table: pyarrow.Table) -> datasets.Dataset:
 
 
 class Rows(list[T]):
-    """Rows of an answer: a list of dictionaries that a notebook shows as a table."""
+    """A list of dictionaries that a notebook displays as a table."""
 
     def to_arrow(self) -> pyarrow.Table:
         return need("pyarrow", "arrow").Table.from_pylist(list(self))
@@ -68,7 +68,7 @@ def table_html(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def fields_html(title: str, fields: Mapping[str, Any]) -> str:
-    """Names and values of one thing."""
+    """Names and values of an object as an HTML table."""
     rows = "".join(f"<tr><th>{html.escape(name)}</th>{_cell(value)}</tr>" for name, value in fields.items())
     return f"<p><b>{html.escape(title)}</b></p><table><tbody>{rows}</tbody></table>"
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-#: What the stream says about itself. `gap` is passed on: events are missing there.
+#: Messages about the stream itself, which are not passed on. `gap` is passed on, because events are missing there.
 STREAM_NEWS = frozenset({"connected", "fell-behind", "closing"})
 
 
@@ -14,15 +14,15 @@ STREAM_NEWS = frozenset({"connected", "fell-behind", "closing"})
 class Event:
     """An event of the log."""
 
-    #: Its type, such as `TurnRecorded`; `gap` where the log no longer has what was missed.
+    #: Its type, such as `TurnRecorded`; `gap` if the log no longer has the events that were missed.
     type: str
-    #: Where to go on after it.
+    #: Pass this as `after` to continue behind the event.
     id: str
     data: Any
 
 
 class EventParser:
-    """Takes the lines of a stream of events."""
+    """Parses a stream of events line by line."""
 
     def __init__(self) -> None:
         self._type = ""
@@ -30,7 +30,7 @@ class EventParser:
         self._data: list[str] = []
 
     def line(self, line: str) -> Event | None:
-        """The event that ends with this line."""
+        """Returns the event that this line completes, if any."""
         if line == "":
             return self._end()
         name, _, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""Weights of a version: where they are and what they are."""
+"""Describes the weights of a version: URI, hash, and format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PIECE = 1 << 20
 
 
 class PolicyFile(TypedDict):
-    """One file of weights that are a folder."""
+    """One file in a folder of weights."""
 
     name: str
     sha256: str
@@ -27,26 +27,26 @@ class _PolicyParts(TypedDict):
 
 
 class Policy(_PolicyParts, total=False):
-    """Weights as a commit names them."""
+    """Description of weights for a commit."""
 
     manifest: list[PolicyFile]
 
 
 def weights(uri: str, *, sha256: str | None = None, format: str | None = None, bytes: int = 0, loadable: bool = True) -> Policy:
-    """Describes weights. Those of a `file:` URI that is here are read for their hash; any others need `sha256` and `format`.
+    """Describes weights. Local files (`file:` URIs) are read and hashed; other URIs need `sha256` and `format`.
 
-    `loadable` is False when engines cannot load them from the URI because the trainer pushes them.
+    Set `loadable` to False if engines cannot load the weights from the URI because the trainer pushes them.
     """
     path = _path_of(uri)
     if path is None or sha256 is not None:
         if sha256 is None or format is None:
-            raise ValueError(f"{uri} cannot be read from here: give its sha256 and format")
+            raise ValueError(f"{uri} cannot be read from here: pass sha256 and format")
         return {"uri": uri, "sha256": sha256, "format": format, "bytes": bytes, "loadable": loadable}
     if path.is_dir():
         return _folder(uri, path, format, loadable)
     kind = format or _FORMATS.get(path.suffix)
     if kind is None:
-        raise ValueError(f"{uri}: the format does not follow from the name: give it")
+        raise ValueError(f"{uri}: the name does not determine the format: pass format")
     return {"uri": uri, "sha256": _hash(path), "format": kind, "bytes": path.stat().st_size, "loadable": loadable}
 
 

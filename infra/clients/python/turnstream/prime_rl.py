@@ -1,11 +1,11 @@
-"""prime-rl as the trainer of a run: a process beside its trainer, which stays as it is.
+"""Connects prime-rl to a run: a process that runs next to prime-rl's unmodified trainer.
 
     python -m turnstream.prime_rl --run demo --output outputs/run_default --ranks 8 --tokens 8192
 
-It leases a batch, writes it where the filesystem transport of prime-rl reads step N (`rollouts/step_N/rank_R.bin`), waits for the
-weights that the filesystem broadcast writes (`broadcasts/step_N/STABLE`), and commits them as version N. What it knows is in
-`turnstream.json` in the same folder, so it may be killed at any time: a batch whose files were written stays leased, because the trainer
-may be training on it. Files of steps stay until prime-rl has a checkpoint behind them, since it reads them again when it resumes.
+It leases a batch, writes it where prime-rl's filesystem transport reads step N (`rollouts/step_N/rank_R.bin`), waits for the weights from
+the filesystem broadcast (`broadcasts/step_N/STABLE`), and commits them as version N. Its state is in `turnstream.json` in the same
+folder, so it may be killed at any time: a batch whose files were written stays leased, because the trainer may be training on it. Files of
+a step are kept until prime-rl has a later checkpoint, because it reads them again when it resumes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FOLDERS = ("checkpoints", "rollouts", "versions")
 
 @dataclass
 class MicroBatch:
-    """Sequences behind each other, in the order of fields of prime-rl's MicroBatch, which is an array on the wire."""
+    """Concatenated sequences. The fields are in the order of prime-rl's MicroBatch, which is encoded as an array."""
 
     input_ids: list[int] = field(default_factory=list)
     loss_mask: list[bool] = field(default_factory=list)
@@ -56,7 +56,7 @@ class MicroBatch:
         self.seq_lens.append(length)
 
     def without_loss(self) -> MicroBatch:
-        """The same tokens, of which none is trained on."""
+        """The same tokens without loss."""
         count = len(self.input_ids)
         return MicroBatch(**{**asdict(self), "loss_mask": [False] * count, "advantages": [0.0] * count})
 
@@ -68,7 +68,7 @@ _NOTHING = MicroBatch([0], [False], [0.0], [0.0], [0], [1], [1.0], [""], [1])
 
 
 def pack(rows: Sequence[TrainingRow], tokens: int, ranks: int, env_name: str) -> list[list[MicroBatch]]:
-    """As many micro-batches for each rank, of at most `tokens` tokens. The ranks step together, so what is missing is padded."""
+    """The same number of micro-batches for each rank, of at most `tokens` tokens each, padded with ones that have no loss."""
     packed: list[MicroBatch] = []
     for row in sorted(rows, key=lambda one: -len(one["token_ids"])):
         room = (one for one in packed if len(one.input_ids) + len(row["token_ids"]) <= tokens)
@@ -84,14 +84,14 @@ def pack(rows: Sequence[TrainingRow], tokens: int, ranks: int, env_name: str) ->
 
 @dataclass
 class Known:
-    """What outlives this process."""
+    """State that survives a restart of this process."""
 
     lineage: str | None = None
-    #: A batch whose files are written, until its weights are there.
+    #: A batch whose files are written and whose weights have not appeared yet.
     lease: Lease | None = None
-    #: Its commit, until that is answered.
+    #: Its commit, until it is confirmed.
     prepared: Prepared | None = None
-    #: The version that step 0 of prime-rl stands for.
+    #: The version of the run that step 0 of prime-rl corresponds to.
     base: int = 0
 
     @classmethod
@@ -103,7 +103,7 @@ class Known:
 
 
 class Bridge:
-    """Between one run and one output folder of prime-rl."""
+    """Connects one run to one output folder of prime-rl."""
 
     def __init__(self, run: Run, output: Path, *, ranks: int, tokens: int, version: int = 0, keep: int = 4) -> None:
         self.run, self.output = run, output
@@ -112,7 +112,7 @@ class Bridge:
         self.say: Callable[[str], None] = lambda text: print(text, flush=True)
 
     def train(self, steps: int | None = None) -> None:
-        """Until version `steps`, or the end of the run."""
+        """Trains until version `steps` or the end of the run."""
         with self._claimed() as trainer:
             self._remember(trainer.lineage, lease=self.known.lease if trainer.held else None)
             if trainer.held is not None:
@@ -134,9 +134,9 @@ class Bridge:
 
     def _advice(self, restore: Any) -> str:
         if restore is None:
-            return "Nobody has published weights to go on from."
+            return "There are no published weights to continue from."
         version, uri = restore["version"], restore["uri"]
-        return f"Start prime-rl anew from {uri}, in another folder than {self.output}, and this with --version {version}"
+        return f"Start prime-rl from {uri} in another folder than {self.output}, and start this program with --version {version}"
 
     def _step(self, trainer: Trainer, batch: Batch) -> None:
         usable, skipped = usable_rows(batch.rows(), self.tokens)
@@ -147,10 +147,10 @@ class Bridge:
         self.say(f"step {batch.step}: {len(usable)} rows of {batch.lease['rows']}, version {trainer.version} is in {folder}")
 
     def _write(self, batch: Batch, rows: Sequence[TrainingRow]) -> None:
-        """The files of a step; those that are there already are of the same batch."""
+        """Writes the files of a step. Existing files are from the same batch."""
         if self.known.lease is None and self._stable(batch).exists():
-            raise SystemExit(f"{self._stable(batch).parent} holds weights that no batch of this run made: start prime-rl in another folder")
-        # leased before it can be read: who trains on it must find it leased
+            raise SystemExit(f"{self._stable(batch).parent} has weights that no batch of this run made: start prime-rl in another folder")
+        # saved before the trainer can read the files: a batch that is being trained on must stay leased
         self._remember(self.known.lineage, lease=batch.lease)
         folder = self.output / "rollouts" / f"step_{self._number(batch)}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ class Bridge:
                 _replace(path, encode([one.wire() for one in parts]))
 
     def _wait(self, batch: Batch) -> Path:
-        """The weights that the step made, as a folder that stays when prime-rl deletes its own."""
+        """Waits for the weights of the step, and links them into a folder that prime-rl does not delete."""
         stable = self._stable(batch)
         while not stable.exists():
             if batch.lost is not None:
@@ -179,7 +179,7 @@ class Bridge:
         self._remember(trainer.lineage)
 
     def _prune(self, step: int) -> None:
-        """Deletes what neither a resumed trainer nor a slow engine needs."""
+        """Deletes files that neither a resumed trainer nor a slow engine needs."""
         numbers = {name: [(int(path.name[5:]), path) for path in (self.output / name).glob("step_*")] for name in _FOLDERS}
         oldest = min((number for number, _ in numbers["checkpoints"]), default=0)
         gone = [path for number, path in numbers["rollouts"] if number <= min(oldest, step - 1)]
@@ -188,7 +188,7 @@ class Bridge:
             shutil.rmtree(path, ignore_errors=True)
 
     def _number(self, batch: Batch) -> int:
-        """The step as prime-rl counts it."""
+        """The number of the step in prime-rl."""
         return batch.step - self.known.base
 
     def _stable(self, batch: Batch) -> Path:
@@ -200,7 +200,7 @@ class Bridge:
 
 
 def _link(source: str, target: str) -> None:
-    """A second name costs no space; other file systems get a copy."""
+    """Creates a hard link, which takes no space, or a copy across file systems."""
     try:
         os.link(source, target)
     except OSError:
@@ -208,7 +208,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Readers see the old file or the new one."""
+    """Replaces a file atomically."""
     partial = path.with_name(path.name + ".tmp")
     with partial.open("wb") as file:
         file.write(content)
@@ -223,9 +223,9 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="output_dir of prime-rl's trainer")
     parser.add_argument("--ranks", type=int, default=1, help="data-parallel ranks of the trainer")
     parser.add_argument("--tokens", type=int, required=True, help="model.seq_len of the trainer: tokens of a micro-batch")
-    parser.add_argument("--steps", type=int, help="stop at this version; otherwise with the run")
-    parser.add_argument("--version", type=int, default=0, help="version of the run that prime-rl begins from")
-    parser.add_argument("--keep", type=int, default=4, help="versions whose weights stay")
+    parser.add_argument("--steps", type=int, help="stop at this version; by default, at the end of the run")
+    parser.add_argument("--version", type=int, default=0, help="version of the run that prime-rl starts from")
+    parser.add_argument("--keep", type=int, default=4, help="number of versions whose weights are kept")
     flags = parser.parse_args(args)
     flags.output.mkdir(parents=True, exist_ok=True)
     with Turnstream() as ts:

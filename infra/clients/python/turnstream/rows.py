@@ -1,4 +1,4 @@
-"""Rows of a batch: one branch of a trajectory each, token by token, as a trainer needs them."""
+"""Rows of a batch. Each row is one branch of a trajectory, token by token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NDJSON = "application/x-ndjson"
 
 
 class VersionSpan(TypedDict):
-    """Tokens in a row that one version of the policy generated."""
+    """Consecutive tokens that one version of the policy generated."""
 
     version: int
     tokens: int
@@ -38,13 +38,13 @@ class TrainingRow(TypedDict):
     mask: list[int]
     logprobs: list[float]
     version_spans: list[VersionSpan]
-    #: Numbers of its turns, and where the completion of each begins.
+    #: Numbers of its turns, and the index at which the completion of each begins.
     turns: list[int]
     turn_starts: list[int]
     prompt_len: int
     reward: float
     advantage: float
-    #: None: not known, or not the same in all turns.
+    #: None if it is unknown or differs between turns.
     temperature: float | None
     logprobs_kind: str
     trainable: bool
@@ -57,8 +57,8 @@ class TrainingRows(Rows[TrainingRow]):
     def to_numpy(self, pad_to: int = 1, rows: int = 1) -> Arrays:
         """Arrays of equal length, padded at the end to a multiple of `pad_to` tokens and of `rows` rows.
 
-        `token_ids`, `mask`, `logprobs`, `versions` (-1: not sampled or not known), `advantages`, and `position_ids` have an entry for each
-        token; `rewards`, `lengths` and `temperatures` one for each row. A row that must not be trained has no mask.
+        `token_ids`, `mask`, `logprobs`, `versions` (-1: not sampled or unknown), `advantages`, and `position_ids` have an entry per token;
+        `rewards`, `lengths`, and `temperatures` one per row. The mask of a row that must not be trained on is all zeros.
         """
         np = need("numpy", "numpy")
         longest = max((len(row["token_ids"]) for row in self), default=1)
@@ -100,7 +100,7 @@ def _versions(spans: Iterable[VersionSpan]) -> list[int]:
 
 
 def parse_rows(content: bytes, media_type: str) -> TrainingRows:
-    """Rows in either of the formats of the API."""
+    """Parses rows in either format of the API."""
     if media_type.startswith(ARROW):
         return TrainingRows(read_arrow(content).to_pylist())
     return TrainingRows(json.loads(line) for line in content.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""What a trainer and a coordinator tell each other."""
+"""Messages between a trainer and the coordinator of its run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .rows import ARROW, NDJSON
 
 
 class Restore(TypedDict):
-    """A version to load before training goes on."""
+    """A version to load before training continues."""
 
     version: int
     uri: str
     sha256: str
     format: str
-    #: Where they are: at `uri`, in PolicyPublished of the log, or nowhere yet.
+    #: `elsewhere`: at `uri`; `in_log`: in the PolicyPublished event; `unpublished`: nowhere yet.
     weights: Literal["elsewhere", "in_log", "unpublished"]
 
 
@@ -26,20 +26,20 @@ class _RewindTo(TypedDict):
 
 
 class Rewind(_RewindTo, total=False):
-    """A version to take the run back to, and why."""
+    """An older version to continue the run from, and why."""
 
     reason: str
 
 
 class Skipped(TypedDict):
-    """A row that was leased and not trained on."""
+    """A leased row that was not trained on."""
 
     row: int
     reason: str
 
 
 class Prepared(TypedDict):
-    """A commit that a trainer keeps in its checkpoint before it makes it. As JSON it is a few hundred bytes."""
+    """A commit that a trainer stores in its checkpoint before sending it: a few hundred bytes of JSON."""
 
     batch_id: str
     weights_sha256: str
@@ -60,7 +60,7 @@ class _Data(TypedDict):
 
 
 class Lease(TypedDict):
-    """A batch as it was leased."""
+    """The lease of a batch."""
 
     batch_id: str
     step: int
@@ -76,19 +76,19 @@ class Lease(TypedDict):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a trainer claims a run with."""
+    """The arguments of a claim."""
 
     framework: str = ""
     lineage: str | None = None
-    #: A commit that may have been made.
+    #: A commit that may or may not have been sent.
     prepared: Prepared | None = None
-    #: A batch that is being trained on elsewhere, to be kept.
+    #: A lease to keep, because another process is still training on the batch.
     held: Lease | None = None
     rewind: Rewind | None = None
 
 
 def claim_body(trainer_id: str, claim: Claim) -> dict[str, Any]:
-    """What a claim says."""
+    """The body of a claim request."""
     body: dict[str, Any] = {"trainer_id": trainer_id, "framework": claim.framework}
     if claim.lineage is not None:
         body["lineage"] = claim.lineage
@@ -103,19 +103,19 @@ def claim_body(trainer_id: str, claim: Claim) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Committed:
-    """A batch is trained: the step, the version that it made, and the lineage token to keep in the checkpoint."""
+    """The result of a commit: the step, the version that it made, and the lineage token to store in the checkpoint."""
 
     step: int
     version: int
     lineage: str
-    #: It had been committed before, in the same words.
+    #: The same commit had already been made.
     replayed: bool
 
 
 def commit_body(
     lease: Lease, policy: Policy | None, metrics: Mapping[str, float], skipped: list[Skipped], train_ms: float
 ) -> dict[str, Any]:
-    """What a commit says. A repeated commit must say the same."""
+    """The body of a commit request. A repeated commit must have the same body."""
     figures = {name: float(value) for name, value in metrics.items()}
     return {
         "batch_sha256": lease["batch_sha256"],
@@ -127,5 +127,5 @@ def commit_body(
 
 
 def wanted_types(lease: Lease, arrow: bool) -> str:
-    """The media type to ask rows in."""
+    """The media type to request rows in."""
     return ARROW if arrow and "arrow" in lease["data"]["formats"] else NDJSON

@@ -1,14 +1,14 @@
-"""TRL's AsyncGRPOTrainer as the trainer of a run: one object that is both its rollout worker and its weight transfer.
+"""Connects TRL's AsyncGRPOTrainer to a run: one object that serves as its rollout worker and its weight transfer.
 
     worker = TurnstreamWorker(ts.run("demo"), Path("versions"), rows_per_step=64)
     trainer = AsyncGRPOTrainer(model, args=config, train_dataset=..., rollout_worker=worker, weight_transfer=worker)
     trainer.add_callback(worker.checkpoint_callback())
     trainer.train()
 
-Rows of leased batches are the samples, in order; each sync of weights is the end of a step, and the commit of a batch. The trainer takes
-`rows_per_step` samples a step (per_device_train_batch_size × gradient_accumulation_steps × processes, with token_budget=0 and
-weight_sync_steps=1), so rows are counted: a batch is padded to whole steps with samples that have no loss. Since the data loader reads one
-micro-batch ahead, batches are leased ahead of the one that is trained on: TURNSTREAM_PREFETCH must be at least 1.
+The samples are the rows of leased batches, in order. Each weight sync ends a step; the last step of a batch commits it. The trainer takes
+`rows_per_step` samples per step (per_device_train_batch_size × gradient_accumulation_steps × processes, with token_budget=0 and
+weight_sync_steps=1), so the adapter counts rows and pads each batch to whole steps with samples that have no loss. The data loader reads
+one micro-batch ahead, so batches are leased ahead of training: TURNSTREAM_PREFETCH must be at least 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STATE = "turnstream.json"
 
 
 class WeightTransfer(Protocol):
-    """What brings weights to the engine, such as TRL's WeightTransferClient."""
+    """Transfers weights to the engine, like TRL's WeightTransferClient."""
 
     def init_weight_transfer(self) -> None: ...
     def pause(self) -> None: ...
@@ -43,7 +43,7 @@ class WeightTransfer(Protocol):
 
 @dataclass
 class Sample:
-    """The fields that the trainer reads of a RolloutSample."""
+    """The fields of RolloutSample that the trainer reads."""
 
     prompt: list[dict[str, Any]]
     completion: list[dict[str, Any]]
@@ -59,21 +59,20 @@ class Sample:
 
 @dataclass
 class _Out:
-    """A batch whose rows are on their way through the trainer."""
+    """A batch whose rows are queued or being trained on."""
 
     batch: Batch
     skipped: list[Skipped]
-    #: Samples from the start of training until its last.
+    #: Number of samples since the start of training, up to and including its last one.
     end: int
 
 
 class TurnstreamWorker:
     """RolloutWorkerProtocol and WeightTransferProtocol of TRL 1.16 for one run.
 
-    `versions` is a folder that keeps the weights of every version. `base` is the folder of the model that training began from: its
-    configuration and tokenizer are copied beside the weights, so that an engine can load each version by its path. `transfer` brings the
-    weights to the engine as well. `checkpoint` is the folder that the trainer resumes from; `version` is the version that the model was
-    loaded from when there is none.
+    `versions` is a folder that keeps the weights of every version. `base` is the folder of the initial model: its configuration and
+    tokenizer are copied next to the weights, so that an engine can load each version from its path. `transfer` also transfers the weights
+    to the engine. `checkpoint` is the folder that the trainer resumes from; without one, `version` is the version of the loaded model.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class TurnstreamWorker:
         version: int = 0,
     ) -> None:
         self.rollout_buffer: queue.Queue[Sample] = queue.Queue()
-        #: What the worker measures itself: nothing.
+        #: Part of the protocol; this worker adds no metrics.
         self.metrics_queue: queue.Queue[dict[str, Any]] = queue.Queue()
         self._run, self._versions, self._rows_per_step, self._trainer_id = run, versions, rows_per_step, trainer_id
         self._base, self._transfer, self._version = base, transfer, version
@@ -98,7 +97,7 @@ class TurnstreamWorker:
         self._out: list[_Out] = []
         self._groups: dict[str, int] = {}
         self._leased = self._trained = self._model_version = 0
-        # a lease that waits while a commit changes the lineage would be refused: they take turns
+        # leases and commits exclude each other: a lease that waits while a commit changes the lineage would be refused
         self._turn = threading.Lock()
         self._ended = threading.Event()
         self._failure: Exception | None = None
@@ -108,7 +107,7 @@ class TurnstreamWorker:
     # RolloutWorkerProtocol
 
     def start(self) -> None:
-        """Claims the run with the lineage of the checkpoint, and begins to lease."""
+        """Claims the run with the lineage of the checkpoint, and starts leasing."""
         trainer = self._run.trainer(self._trainer_id, framework="trl", lineage=self._lineage)
         try:
             trainer.claim()
@@ -121,7 +120,7 @@ class TurnstreamWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Gives back what was leased and not committed."""
+        """Releases batches that are leased and not committed."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -130,7 +129,7 @@ class TurnstreamWorker:
         self._out = []
 
     def update_model_version(self, model_version: int) -> None:
-        """Called when weights were sent: before the first step, and at the end of each."""
+        """Called after weights were sent: before the first step, and at the end of each step."""
         self._model_version = model_version
         if self._trainer is None:
             return
@@ -143,7 +142,7 @@ class TurnstreamWorker:
         if self._failure is not None:
             raise RuntimeError("leasing batches for the trainer has failed") from self._failure
         if time.monotonic() - self._heard > stale_after_s:
-            raise RuntimeError(f"the coordinator of the run has not answered for {stale_after_s:.0f} s")
+            raise RuntimeError(f"the coordinator of the run has not responded for {stale_after_s:.0f} s")
 
     # WeightTransferProtocol
 
@@ -156,7 +155,7 @@ class TurnstreamWorker:
             self._transfer.pause()
 
     def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None:
-        """Writes the version that a step has made. The iterator is read to its end in any case: all ranks take part in it."""
+        """Writes the version that a step made. Always exhausts the iterator, because all ranks take part in it."""
         out = self._ending(self._trained + self._rows_per_step) if self._trainer is not None else None
         kept: dict[str, Any] = {}
 
@@ -185,7 +184,7 @@ class TurnstreamWorker:
     # Checkpoints
 
     def checkpoint_callback(self) -> Any:
-        """A callback for the trainer: each of its checkpoints gets the lineage token that the next claim shows."""
+        """A callback for the trainer that adds the lineage token, which the next claim needs, to each checkpoint."""
 
         def on_save(_callback: Any, args: Any, state: Any, control: Any, **_more: Any) -> None:
             if self._trainer is not None and state.is_world_process_zero:
@@ -201,7 +200,7 @@ class TurnstreamWorker:
         partial.write_text(json.dumps({"lineage": self._trainer.lineage, "version": self._trainer.version}))
         partial.replace(checkpoint / _STATE)
 
-    # What is between them
+    # Leases and commits
 
     def _feed(self) -> None:
         try:
@@ -232,7 +231,7 @@ class TurnstreamWorker:
         return True
 
     def _samples(self, leased: TrainingRows, rows: list[TrainingRow]) -> list[Sample]:
-        """A sample for each row, padded to whole steps with the last one, of which nothing is trained on."""
+        """One sample per row, padded to whole steps with copies of the last one that have no loss."""
         samples = [self._sample(row, row["mask"]) for row in rows]
         filler = [row for row in (rows or leased) if row["token_ids"]]
         if not filler:
@@ -252,7 +251,7 @@ class TurnstreamWorker:
             completion_mask=np.array(mask, np.int64),
             old_log_probs=np.array(row["logprobs"] or [0.0] * len(mask), np.float32),
             advantage=row["advantage"] if trained else 0.0,
-            # the lease has judged how old it may be; what the trainer dropped would not be what is committed
+            # the current version, so that the trainer's staleness filter drops nothing: the lease already limits staleness
             model_version=self._model_version,
             group_id=self._groups.setdefault(row["group_id"], len(self._groups)),
             metrics={"reward": row["reward"], "turnstream/staleness": float(newest - versions[0]) if versions else 0.0},
@@ -260,7 +259,7 @@ class TurnstreamWorker:
         )
 
     def _ending(self, trained: int) -> _Out | None:
-        """The batch whose last sample has gone into a step when so many have."""
+        """The first batch, if its last sample is among the first `trained` samples."""
         return self._out[0] if self._out and self._out[0].end <= trained else None
 
     def _commit(self, out: _Out) -> None:
@@ -286,9 +285,9 @@ class TurnstreamWorker:
 
 def _behind(restore: Any) -> TurnstreamError:
     if restore is None:
-        return TurnstreamError("LINEAGE_MISMATCH", "the run goes on from weights that nobody has published")
+        return TurnstreamError("LINEAGE_MISMATCH", "the run continues from weights that have not been published")
     version, uri = restore["version"], restore["uri"]
-    return TurnstreamError("LINEAGE_MISMATCH", f"the run is at version {version}: load the model from {uri}, and say version={version}")
+    return TurnstreamError("LINEAGE_MISMATCH", f"the run is at version {version}: load the model from {uri}, and pass version={version}")
 
 
 save_file: Callable[[dict[str, Any], Path], None] = lambda tensors, path: need("safetensors.torch", "trl").save_file(tensors, path)

@@ -1,4 +1,4 @@
-"""Which rows a trainer of language models can train on, as adapters to other trainers see it."""
+"""Selects the rows that adapters to other trainers can train on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .training import Skipped
 
 
 def usable_rows(rows: Sequence[TrainingRow], longest: int | None = None) -> tuple[list[TrainingRow], list[Skipped]]:
-    """Rows to train on, and those that a commit names as skipped. A row is never cut: what it was rewarded for may stand at its end."""
+    """Rows to train on, and rows to report as skipped. Rows are never truncated, because the reward may depend on the end."""
     usable: list[TrainingRow] = []
     skipped: list[Skipped] = []
     for row in rows:
@@ -26,12 +26,12 @@ def _why_not(row: TrainingRow, longest: int | None) -> str:
         return row["why_not"] or "not_trainable"
     if row["logprobs_kind"] == "raw" and row["temperature"] not in (None, 1.0):
         raise ValueError(
-            f"row {row['row']} was sampled at temperature {row['temperature']} and has log probabilities from before it, which would be "
-            "trained on as if from after it: have the engine return processed ones (TURNSTREAM_LLM_LOGPROBS_KIND=processed)"
+            f"row {row['row']} was sampled at temperature {row['temperature']}, but its log probabilities do not include the temperature: "
+            "importance weights would be wrong. Let the engine return processed ones (TURNSTREAM_LLM_LOGPROBS_KIND=processed)"
         )
     return "too_long" if longest is not None and len(row["token_ids"]) > longest else ""
 
 
 def row_versions(row: TrainingRow) -> list[int]:
-    """Versions that sampled a part of the row, the oldest first; -1 is left out."""
+    """Known versions that sampled part of the row, oldest first."""
     return sorted({span["version"] for span in row["version_spans"] if span["version"] >= 0})

@@ -40,6 +40,8 @@ const lists: Record<ListPath, (query: Query) => Answer> = {
   '/v1/runs/{run}/cost': (query) => client.GET('/v1/runs/{run}/cost', { params: { path, query } }),
   '/v1/trajectories/{trajectory}/turns': (query) =>
     client.GET('/v1/trajectories/{trajectory}/turns', { params: { path: { trajectory }, query } }),
+  '/v1/trajectories/{trajectory}/rewards': (query) =>
+    client.GET('/v1/trajectories/{trajectory}/rewards', { params: { path: { trajectory }, query } }),
   '/v1/questions': (query) => client.GET('/v1/questions', { params: { query } }),
   '/v1/evaluations': (query) => client.GET('/v1/evaluations', { params: { query } }),
   '/v1/evaluations/{evaluation}/scores': (query) =>

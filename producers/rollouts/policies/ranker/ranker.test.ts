@@ -70,7 +70,7 @@ const decide = async (observation: Partial<Observation>, version = -1, versions 
   );
 
 describe('the ranker', () => {
-  it('knows nothing of the gold answers: with others it sees and does the same', async () => {
+  it('does not depend on the gold answers', async () => {
     for (const question of [TWO, THREE]) {
       for (let seed = 0; seed < 10; seed += 1) {
         const one = await run(question, { answers: ['Grossglockner'], seed });
@@ -79,7 +79,7 @@ describe('the ranker', () => {
       }
     }
   });
-  it('gives finite features of the fixed width, a bounded number of candidates, and the probability of what it chose', async () => {
+  it('records finite features of a fixed width, a bounded number of candidates, and the probability of its choice', async () => {
     let decisions = 0;
     for (let seed = 0; seed < 30; seed += 1) {
       const { turns } = await run(seed % 2 === 0 ? TWO : THREE, { seed });
@@ -102,7 +102,7 @@ describe('the ranker', () => {
     }
     expect(decisions).toBeGreaterThan(60);
   });
-  it('does the same for the same seed', async () => {
+  it('makes the same choices for the same seed', async () => {
     const [one, other] = [await run(THREE, { seed: 3 }), await run(THREE, { seed: 3 })];
     expect(other.turns.map(({ text }) => text)).toEqual(one.turns.map(({ text }) => text));
     const texts = new Set<string>();
@@ -126,7 +126,7 @@ describe('the ranker', () => {
       expect(new Set(calls).size).toBe(calls.length);
     }
   });
-  it('says so when nothing is left to try', async () => {
+  it('returns no action when nothing is left to try', async () => {
     const history: Observation['history'][number][] = [];
     let turn = await decide({});
     for (; turn.action !== undefined; turn = await decide({ turn: history.length, history })) {

@@ -1,4 +1,4 @@
-"""The same model, task and step of GRPO without turnstream, in one process: how fast it learns when nothing is asynchronous."""
+"""The same model, task, and GRPO step in one process without turnstream, as a synchronous baseline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUPS, SIZE, LENGTH = 16, 8, 96
 
 
 def gather(weights: Weights, rng: random.Random) -> list[tuple[Attempt, float]]:
-    """Attempts of GROUPS groups that are not all right or all wrong, with their advantages."""
+    """Attempts of GROUPS groups with differing rewards, and their advantages."""
     rows: list[tuple[Attempt, float]] = []
     while len(rows) < GROUPS * SIZE:
         questions = [question for question in (make_question(rng, held_out=False) for _ in range(8)) for _ in range(SIZE)]
@@ -33,7 +33,7 @@ def gather(weights: Weights, rng: random.Random) -> list[tuple[Attempt, float]]:
 
 
 def arrays_of(rows: list[tuple[Attempt, float]]) -> dict[str, np.ndarray]:
-    """Padded as a batch of turnstream is; what is longer than the padding is cut."""
+    """Pads rows like a batch of turnstream. Longer rows are truncated."""
     arrays = {name: np.zeros((len(rows), CONTEXT), np.float32) for name in ("mask", "logprobs", "advantages")}
     arrays["token_ids"] = np.zeros((len(rows), CONTEXT), np.int32)
     for at, (attempt, advantage) in enumerate(rows):

@@ -20,7 +20,7 @@ from turnstream import Prepared
 
 @dataclass
 class Checkpoint:
-    """Weights, and where in the run they stand. Without a lineage they are the warm start."""
+    """Weights and their position in the run. Without a lineage, they are the warm start."""
 
     weights: Weights
     adam: Adam

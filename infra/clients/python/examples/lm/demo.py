@@ -1,4 +1,4 @@
-"""A language model that learns through turnstream, from nothing to a checked ledger: `npm run demo:lm`.
+"""Trains a language model through turnstream, from an empty directory to a verified ledger: `npm run demo:lm`.
 
 Warm start, engine, workers and coordinator (`turnstream up`), and the trainer, which is killed as often as asked for and started again.
 Held-out accuracy is measured before, on the way, and after; at the end `ledger verify` and `audit` say that nothing was lost or trained
@@ -30,7 +30,7 @@ DATASET = "example-lm"
 SETTINGS = {
     **{"TURNSTREAM_TRAINER": "external", "TURNSTREAM_LEASE_MS": "60000"},
     **{"TURNSTREAM_POLICY": "llm", "TURNSTREAM_LLM_MODEL": "example-lm", "TURNSTREAM_LLM_API": "completions"},
-    # the engine ends at the closing tag, which it returns
+    # the engine stops after the closing tag and includes it
     **{"TURNSTREAM_LLM_EXTRA": '{"stop": null}'},
     **{"TURNSTREAM_LLM_STREAM": "false", "TURNSTREAM_LLM_MAX_TOKENS": "24", "TURNSTREAM_LLM_PROMPTS": str(HERE / "prompts")},
     **{"TURNSTREAM_LLM_TOKEN_IDS": "true", "TURNSTREAM_LLM_LOGPROBS": "true", "TURNSTREAM_LLM_LOGPROBS_KIND": "processed"},
@@ -42,7 +42,7 @@ SETTINGS = {
 
 @dataclass
 class Record:
-    """What one run showed; the file of `--out` has one for each."""
+    """The results of one run, as written to the file of `--out`."""
 
     run: str
     seed: int
@@ -51,7 +51,7 @@ class Record:
     warm_start_sha256: str = ""
     before: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
-    #: Points of 100.
+    #: Percentage points.
     gain: float = 0.0
     seconds: float = 0.0
     ledger_verify: str = ""
@@ -74,7 +74,7 @@ class Demo:
         self.folder = Path(os.environ.get("TURNSTREAM_DATA_DIR", ".turnstream")).resolve() / "lm" / self.record.run
         self.folder.mkdir(parents=True)
         self.programs: list[Program] = []
-        # an unchanged program is compiled once, not at each start of the trainer
+        # caches compiled programs across restarts of the trainer
         self.env = {"JAX_COMPILATION_CACHE_DIR": str(self.folder.parent / "compiled"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 
     def play(self) -> Record:
@@ -105,7 +105,7 @@ class Demo:
         self.record.audit = self._check("audit")
 
     def _warm_start(self) -> Path:
-        """Version 0. It is made again only where its code has changed."""
+        """Version 0, trained again only if its code has changed."""
         parts = [(HERE / name).read_bytes() for name in ("warm_start.py", "task.py", "model.py", "vocabulary.py", "facts.tsv")]
         name = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
         made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.flags.warm_steps}.safetensors"
@@ -130,7 +130,7 @@ class Demo:
         self.view.note(run("import", [*NODE, "questions", "import", str(file), "--dataset", DATASET], self.folder, cwd=ROOT)[-1])
 
     def _start_up(self, url: str) -> Program:
-        """Everything of turnstream: Kafka, the store, the API, the coordinator, and the workers."""
+        """`turnstream up`: Kafka, the store, the API, the coordinator, and the workers."""
         command = [*NODE, "up", "--run", self.record.run, *self._seeded(), "--steps", str(self.flags.steps)]
         warm = {"TURNSTREAM_INITIAL_POLICY_URI": (self.folder / "v0.safetensors").as_uri()}
         settings = {**SETTINGS, **warm, "TURNSTREAM_INITIAL_POLICY_SHA256": self.record.warm_start_sha256, "TURNSTREAM_LLM_URL": url}
@@ -143,7 +143,7 @@ class Demo:
                 return up
 
     def _train(self, up: Program, url: str, scores: Program) -> None:
-        """The trainer, started again whenever it ends before its work is done."""
+        """The trainer, restarted whenever it ends before its work is done."""
         paths = ["--folder", str(self.folder), "--warm-start", str(self.folder / "v0.safetensors")]
         command = self._python("trainer.py", "--run", self.record.run, "--engine", url, *paths, "--steps", str(self.flags.steps))
         moments = [(at + 0.5) * self.flags.steps / self.flags.kills for at in range(self.flags.kills)]
@@ -153,7 +153,7 @@ class Demo:
         while trainer.code != 0:
             step = self._look(up, scores)
             if moments and step >= moments[0]:
-                # at any line of the next step
+                # at a random moment of the next step
                 deadline, moments = time.monotonic() + self.rng.uniform(0, 4), moments[1:]
             if deadline is not None and time.monotonic() > deadline and trainer.code is None:
                 deadline = None
@@ -172,7 +172,7 @@ class Demo:
                 raise up.failed()
 
     def _look(self, up: Program, scores: Program) -> int:
-        """Takes in what has happened in the last half second; answers the newest step."""
+        """Processes the output of the last half second, and returns the newest step."""
         self._take_score(scores)
         try:
             line = up.lines.get(timeout=0.5)
@@ -200,7 +200,7 @@ class Demo:
         return score
 
     def _score(self, scores: Program, weights: Path, version: int) -> dict[str, float]:
-        """Held-out accuracy of a version, which the evaluator reads as soon as it is there."""
+        """Held-out accuracy of a version, as soon as the evaluator has it."""
         while not weights.exists():
             time.sleep(0.1)
         while True:
@@ -227,7 +227,7 @@ class Demo:
         return program
 
     def _end(self) -> None:
-        """The trainer first, the engine last: nobody is left waiting for somebody who has gone."""
+        """Stops the trainer first and the engine last, so that no process waits for one that has stopped."""
         order = ["warm-start", "trainer", "up", "evaluate", "engine"]
         for program in sorted(self.programs, key=lambda one: order.index(one.name)):
             program.end(signal.SIGINT if program.name == "up" else signal.SIGTERM)
@@ -237,12 +237,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="npm run demo:lm --", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seeds", type=int, default=1, help="runs, one after the other, each with the next seed")
-    parser.add_argument("--kills", type=int, default=0, help="times that the trainer is killed on the way")
-    parser.add_argument("--questions", type=int, default=200, help="held-out questions of an evaluation")
-    parser.add_argument("--every", type=int, default=10, help="steps between evaluations")
-    parser.add_argument("--out", type=Path, help="file for what the runs showed, as JSON")
-    parser.add_argument("--short", action="store_true", help="a few steps, for tests: accuracy has to rise")
+    parser.add_argument("--seeds", type=int, default=1, help="number of consecutive runs, each with the next seed")
+    parser.add_argument("--kills", type=int, default=0, help="number of times to kill the trainer")
+    parser.add_argument("--questions", type=int, default=200, help="number of held-out questions per evaluation")
+    parser.add_argument("--every", type=int, default=10, help="number of steps between evaluations")
+    parser.add_argument("--out", type=Path, help="file for the results, as JSON")
+    parser.add_argument("--short", action="store_true", help="run a few steps and check that accuracy rises, for tests")
     flags = parser.parse_args()
     flags.warm_steps = 400
     if flags.short:

@@ -1,4 +1,4 @@
-"""The engine: an OpenAI-compatible server of completions that returns token ids, log probabilities and versions, and takes new weights.
+"""The engine: an OpenAI-compatible completions server that returns token ids, log probabilities, and versions, and loads new weights.
 
 It has the fields that vLLM and SGLang have: `return_token_ids`, `logprobs`, `metadata.weight_versions` with a span for each version that
 generated a part, and SGLang's routes for new weights, so that turnstream can update it (`TURNSTREAM_ENGINES=sglang=http://...`). One thread
@@ -25,7 +25,7 @@ from vocabulary import SHA256, TOKENS, decode, encode
 
 
 class Engine:
-    """Requests of many threads, generated together."""
+    """Batches the generation of requests from many threads."""
 
     def __init__(self, weights: Path, version: int, slots: int, seed: int) -> None:
         data = weights.read_bytes()
@@ -46,7 +46,7 @@ class Engine:
         return generation
 
     def pause(self) -> None:
-        """No token is generated until it is resumed."""
+        """Generates no token until it is resumed."""
         self._running.clear()
 
     def resume(self) -> None:
@@ -54,8 +54,8 @@ class Engine:
         self._inbox.put(lambda: None)
 
     def load(self, path: Path, label: str, sha256: str | None) -> str | None:
-        """Takes new weights; answers why not. Weights of another hash than announced are refused."""
-        # the name of a version ends in its number
+        """Loads new weights, or returns the reason why not. Weights with another hash than announced are refused."""
+        # the name of a version ends with its number
         version = int("".join(filter(str.isdigit, label.rpartition("/")[2])))
         data = path.read_bytes()
         found = hashlib.sha256(data).hexdigest()

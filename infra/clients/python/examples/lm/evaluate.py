@@ -1,4 +1,4 @@
-"""How often weights answer held-out questions right: the same questions for every version, sampled as in training."""
+"""Accuracy of weights on held-out questions: the same questions for every version, sampled as in training."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sampling import Generation, Sampler
 from task import MAX_TURNS, RESULT, RESULT_END, THINK, TOOLS, Question, make_question, read_call
 from vocabulary import decode, encode
 
-#: Tokens that a turn may have.
+#: Maximum number of tokens in a turn.
 MAX_TOKENS = 24
 
 
 @dataclass
 class Attempt:
-    """One question on its way to an answer."""
+    """One question and the transcript so far."""
 
     question: Question
     ids: list[int]
@@ -76,7 +76,7 @@ def attempt_all(weights: Weights, questions: list[Question], temperature: float,
 
 
 def accuracy(weights: Weights, count: int, temperature: float) -> dict[str, float]:
-    """Shares of right answers: of all questions, of sums, and of facts."""
+    """Fraction of correct answers over all questions, over sums, and over facts."""
     rng = random.Random(7)
     attempts = attempt_all(weights, [make_question(rng, held_out=True) for _ in range(count)], temperature)
     kinds = {"all": ("calc", "look"), "sums": ("calc",), "facts": ("look",)}
@@ -85,7 +85,7 @@ def accuracy(weights: Weights, count: int, temperature: float) -> dict[str, floa
 
 
 def follow(folder: Path, count: int, temperature: float, every: int, last: int) -> None:
-    """Evaluates versions while a trainer writes them: the first, the last, and the newest whenever `every` steps have passed."""
+    """Evaluates versions while a trainer writes them: the first, the last, and the newest after every `every` steps."""
     done = -every
     while done < last:
         numbers = [int(path.stem[1:]) for path in folder.glob("v*.safetensors") if path.stem[1:].isdigit()]
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=1.0)
     parser.add_argument("--follow", type=Path, help="folder with versions, as the trainer writes them")
     parser.add_argument("--every", type=int, default=10, help="steps between evaluations of a folder")
-    parser.add_argument("--last", type=int, default=0, help="version that ends them")
+    parser.add_argument("--last", type=int, default=0, help="last version to evaluate")
     flags = parser.parse_args()
     for path in flags.weights:
         found = accuracy(load_weights(path.read_bytes()), flags.questions, flags.temperature)

@@ -44,7 +44,7 @@ def _update(weights: Weights, adam: Adam, rate: jax.Array, *batch: jax.Array):
 
 
 def train_step(weights: Weights, adam: Adam, arrays: dict[str, Any], rate: float = RATE) -> tuple[Weights, Adam, dict[str, float]]:
-    """Trains once on the rows of a batch, in parts of equal size; answers the figures of the last part."""
+    """Trains once on the rows of a batch, in minibatches of equal size. Returns the metrics of the last one."""
     ids, mask, behaved, advantages = (arrays[name] for name in ("token_ids", "mask", "logprobs", "advantages"))
     proximal = np.asarray(_proximal(weights, ids))
     figures: dict[str, Any] = {}

@@ -31,7 +31,7 @@ class Cache(NamedTuple):
 
 
 def new_weights(seed: int) -> Weights:
-    """Weights at random; what belongs to the layers is stacked along the first axis."""
+    """Random weights. Parameters of layers are stacked along the first axis."""
     keys = iter(jax.random.split(jax.random.key(seed), 6))
 
     def matrix(*shape: int, scale: float = 1.0) -> jax.Array:
@@ -61,7 +61,7 @@ def _norm(x: jax.Array, scale: jax.Array) -> jax.Array:
 
 
 def _rotate(x: jax.Array, positions: jax.Array) -> jax.Array:
-    """Rotary positions; x has the axes …, position, head, channel."""
+    """Rotary position embedding. The axes of x are …, position, head, channel."""
     rates = 1000.0 ** (-jnp.arange(0, HEAD, 2) / HEAD)
     angles = positions[..., None, None] * rates
     sin, cos = jnp.sin(angles), jnp.cos(angles)
@@ -70,7 +70,7 @@ def _rotate(x: jax.Array, positions: jax.Array) -> jax.Array:
 
 
 def _qkv(layer: Weights, x: jax.Array, before: jax.Array) -> list[jax.Array]:
-    """Queries, keys and values of x, each mixed with what stood one position before."""
+    """Queries, keys, and values of x, each mixed with the input at the previous position."""
     mixed = [(x + layer["shift"][i] * before) @ layer["qkv"][i] for i in range(3)]
     return [part.reshape(*x.shape[:-1], HEADS, HEAD) for part in mixed]
 
@@ -80,7 +80,7 @@ def _mlp(layer: Weights, x: jax.Array) -> jax.Array:
 
 
 def logits_of(weights: Weights, ids: jax.Array) -> jax.Array:
-    """Logits behind every position of whole sequences (sequence, position). Padding stands at the end and changes nothing before it."""
+    """Logits after every position of full sequences (sequence, position). Padding at the end does not affect positions before it."""
     positions = jnp.arange(ids.shape[1])
     seen = positions[:, None] >= positions[None, :]
 
@@ -110,7 +110,7 @@ def new_cache(sequences: int) -> Cache:
 
 
 def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array) -> tuple[jax.Array, Cache]:
-    """Feeds one token of each sequence at its own position; answers the logits behind it. Position 0 begins a sequence anew."""
+    """Feeds one token of each sequence at its own position, and returns the logits after it. Position 0 starts a new sequence."""
     rows = jnp.arange(ids.shape[0])
     seen = jnp.arange(CONTEXT)[None, :] <= positions[:, None]
 
@@ -130,7 +130,7 @@ def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.A
 
 
 def save_weights(path: Path, weights: Weights) -> None:
-    """Writes a safetensors file, in one step: a reader sees the old file or the new one."""
+    """Writes a safetensors file atomically."""
     header: dict[str, object] = {}
     arrays = {name: np.asarray(weights[name], np.float32) for name in sorted(weights)}
     end = 0

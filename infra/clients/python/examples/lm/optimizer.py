@@ -1,4 +1,4 @@
-"""Adam with a bound on the norm of the gradient."""
+"""Adam with gradient clipping by norm."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from model import Weights
 
 
 class Adam(NamedTuple):
-    """What the optimizer remembers from step to step."""
+    """The state of the optimizer."""
 
     count: jax.Array
     mean: Weights
@@ -21,7 +21,7 @@ def new_adam(weights: Weights) -> Adam:
 
 
 def adam_step(weights: Weights, adam: Adam, gradient: Weights, rate: float | jax.Array, bound: float = 1.0) -> tuple[Weights, Adam, jax.Array]:
-    """New weights, new memory, and the norm of the gradient before it was bounded."""
+    """Returns new weights, the new state, and the norm of the gradient before clipping."""
     norm = jnp.sqrt(sum(jnp.sum(part * part) for part in gradient.values()))
     scale = jnp.minimum(1.0, bound / (norm + 1e-9))
     count = adam.count + 1

@@ -1,4 +1,4 @@
-"""Programs that the demonstration starts, each with a log of its own, and ends by their id."""
+"""Starts the programs of the demonstration, each with its own log, and stops them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE, _LAST_WORDS = 60.0, 5.0
 
 
 class Program:
-    """A program in a session of its own, so that Ctrl-C in the terminal reaches only the demonstration, which ends them in order."""
+    """A program in its own session, so that Ctrl-C in the terminal reaches only the demonstration, which stops all programs in order."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
         self.name, self.log = name, folder / f"{name}.log"
@@ -42,7 +42,7 @@ class Program:
 
     def wait(self) -> int:
         code = self._process.wait()
-        # a program of its own may hold the pipe open
+        # its child processes may hold the pipe open
         self._reader.join(_LAST_WORDS)
         return code
 
@@ -50,7 +50,7 @@ class Program:
         self._process.kill()
 
     def end(self, how: int = signal.SIGTERM) -> None:
-        """Asks it to end, and insists after a minute."""
+        """Asks it to stop, and kills it after a minute."""
         if self.code is None:
             self._process.send_signal(how)
             try:
@@ -60,7 +60,7 @@ class Program:
         self.wait()
 
     def failed(self) -> SystemExit:
-        """What it said last, for an error."""
+        """Its latest output, for an error message."""
         code = self.wait()
         tail = self.log.read_text(errors="replace").splitlines()[-15:]
         return SystemExit("\n".join([f"{self.name} has ended with {code}; {self.log} ends with:", *tail]))
@@ -73,7 +73,7 @@ class Program:
 
 
 def run(name: str, command: Sequence[str], folder: Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> list[str]:
-    """Runs a program to its end, and answers its lines."""
+    """Runs a program to completion, and returns its output lines."""
     program = Program(name, command, folder, env, cwd)
     try:
         if program.wait() != 0:

@@ -1,4 +1,4 @@
-"""Generation of many sequences at once: a slot each, one token of every slot in one step.
+"""Generates many sequences at once: each has a slot, and a step generates one token for every slot.
 
 Weights may change between two steps. A sequence that is under way then goes on with the new ones: what they would have remembered of it is
 computed again, and each token is told by which version it was generated.
@@ -20,14 +20,14 @@ from vocabulary import ENDS, IDS, PAD
 
 @dataclass
 class Generation:
-    """One request and what came of it so far."""
+    """One request and its tokens so far."""
 
     prompt: list[int]
     max_tokens: int
     temperature: float
     done: Callable[[Generation], None]
     ids: list[int] = field(default_factory=list)
-    #: Log probabilities under the temperature that was applied.
+    #: Log probabilities after temperature.
     logprobs: list[float] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
     finish_reason: str = ""
@@ -39,7 +39,7 @@ class Generation:
 @dataclass
 class _Slot:
     generation: Generation | None = None
-    #: Tokens that the cache remembers, computed by the current weights.
+    #: Tokens in the cache, computed with the current weights.
     known: list[int] = field(default_factory=list)
 
 
@@ -48,7 +48,7 @@ def _advance(
     weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array, temperatures: jax.Array, key: jax.Array
 ) -> tuple[jax.Array, jax.Array, Cache]:
     logits, cache = decode_step(weights, cache, ids, positions)
-    # nothing generates padding
+    # padding is never sampled
     logits = logits.at[:, IDS[PAD]].set(-1e9)
     cold = temperatures == 0
     scaled = logits / jnp.where(cold, 1.0, temperatures)[:, None]
@@ -59,7 +59,7 @@ def _advance(
 
 
 class Sampler:
-    """Belongs to one thread."""
+    """Not thread-safe."""
 
     def __init__(self, weights: Weights, version: int, slots: int, seed: int) -> None:
         self.version = version
@@ -69,7 +69,7 @@ class Sampler:
         self._key = jax.random.key(seed)
 
     def load(self, weights: Weights, version: int) -> None:
-        """New weights from the next token on."""
+        """Uses new weights from the next token on."""
         self._weights, self.version = weights, version
         for slot in self._slots:
             slot.known = []
@@ -83,19 +83,19 @@ class Sampler:
         return self.free == len(self._slots)
 
     def start(self, generation: Generation) -> None:
-        """Takes the free slot that remembers most of the prompt. There must be one."""
+        """Takes the free slot whose cache has the longest prefix of the prompt. There must be a free one."""
         free = [slot for slot in self._slots if slot.generation is None]
         slot = max(free, key=lambda one: _common(one.known, generation.prompt))
         # the last token of the prompt is always fed, for its logits
         keep = min(_common(slot.known, generation.prompt), len(generation.prompt) - 1)
-        # what a layer saw one token before is only known at the end of what was fed
+        # the previous input of each layer is known only at the end of the cached tokens
         slot.known = slot.known[:keep] if keep == len(slot.known) else []
         slot.generation = generation
 
     def step(self) -> None:
-        """Feeds one token to every slot that is under way."""
+        """Feeds one token to every active slot."""
         count = len(self._slots)
-        # an idle slot writes behind everything that counts
+        # idle slots write to positions that are never read
         ids, positions = np.zeros(count, np.int32), np.full(count, CONTEXT - 1, np.int32)
         temperatures = np.ones(count, np.float32)
         for at, slot in enumerate(self._slots):
@@ -124,7 +124,7 @@ class Sampler:
 
 
 def _common(left: list[int], right: list[int]) -> int:
-    """Length of the beginning that both share."""
+    """Length of the common prefix."""
     count = 0
     for a, b in zip(left, right, strict=False):
         if a != b:

@@ -21,7 +21,7 @@ MAX_TURNS = 4
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, the right answer, and the calls that lead to it."""
+    """A question, its answer, and the calls that lead to it."""
 
     text: str
     answer: str
@@ -29,7 +29,7 @@ class Question:
 
 
 def calculate(text: str) -> str:
-    """The calculator: two whole numbers and a sign between them."""
+    """The calculator: two integers with an operator between them."""
     found = re.fullmatch(r"(-?\d{1,6}) ?([+-]) ?(\d{1,6})", text)
     if found is None:
         return "error"
@@ -47,7 +47,7 @@ TOOLS = {"calc": calculate, "look": look_up}
 
 
 def make_question(rng: random.Random, held_out: bool) -> Question:
-    """A sum or a fact; held-out sums end with another number than those of training."""
+    """A sum or a fact. Held-out sums have other last operands than those of training."""
     if rng.random() < 0.5:
         country = rng.choice([name for name in FACTS if (name in HELD_OUT) == held_out])
         what = rng.choice(("capital", "domain"))
@@ -62,7 +62,7 @@ def make_question(rng: random.Random, held_out: bool) -> Question:
 
 
 def _guess(rng: random.Random, question: Question) -> str:
-    """An answer out of the air."""
+    """A made-up answer."""
     if question.calls[0][0] == "calc":
         return str(rng.randint(-100, 250))
     what = question.text.partition(" ")[0]
@@ -70,7 +70,7 @@ def _guess(rng: random.Random, question: Question) -> str:
 
 
 def demonstration(rng: random.Random, question: Question, hasty: float) -> list[tuple[bool, str]]:
-    """A transcript in parts; True: the model writes it. A hasty one guesses before its next call."""
+    """A transcript in parts, each with True if the model writes it. A hasty one guesses instead of making the next call."""
     parts = [(False, question.text)]
     for tool, given in question.calls:
         parts.append((False, THINK))
@@ -84,7 +84,7 @@ _CALL = re.compile(r"<(calc|look|answer)> (.*?) </\1>", re.DOTALL)
 
 
 def read_call(text: str) -> tuple[str, str] | None:
-    """The call or answer in what the model wrote."""
+    """Parses the call or answer in the output of the model."""
     found = _CALL.search(text)
     return None if found is None else (found[1], found[2])
 

@@ -1,4 +1,4 @@
-"""What the demonstration starts and ends, and the evaluation that follows a trainer."""
+"""Starting and stopping the programs of the demonstration, and the evaluation that follows a trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the example, each against another way to compute the same."""
+"""The parts of the example, each compared with another way to compute the same result."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_generates_what_the_whole_model_says_with_the_version_of_each_token() ->
         ids = jnp.array([generation.prompt + generation.ids])
         by = {3: token_logprobs(weights, ids), 4: token_logprobs(other, ids)}
         expected = [by[version][0, len(generation.prompt) + at] for at, version in enumerate(generation.versions)]
-        # nothing generates padding, which takes a little of the probability
+        # padding is never sampled, but has a little probability
         np.testing.assert_allclose(generation.logprobs, expected, atol=0.05)
         assert generation.versions == sorted(generation.versions)
     assert {version for generation in done for version in generation.versions} == {3, 4}

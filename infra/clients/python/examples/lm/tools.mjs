@@ -19,7 +19,7 @@ function lookUp(text) {
 
 const tool = (name, usage, call) => ({ name, usage, call: async (input) => ({ status: 'ok', text: call(input) }) });
 
-// an agent always has search and access; the prompt of the task does not name them
+// agents always have search and access, but the prompt of this task does not mention them
 export default () => [
   tool('calc', '<calc> 17+25 </calc> adds or subtracts two numbers.', calculate),
   tool('look', '<look> capital of Austria </look> looks up a capital or an internet domain.', lookUp),

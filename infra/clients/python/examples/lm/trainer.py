@@ -1,4 +1,4 @@
-"""The trainer: GRPO on what comes through the log. Of turnstream it knows the client and nothing else.
+"""The trainer: GRPO on batches from the log. It depends on the turnstream client only.
 
 It may be killed at any line and started again with the same arguments. What it did not commit is leased again; what it had prepared is
 committed; and if the run went on from other weights, it loads those.
@@ -51,7 +51,7 @@ class Training:
                 print(f"step {batch.step}: reward {reward:.2f}, loss {figures['loss']:.3f}, {time.monotonic() - begun:.1f} s", flush=True)
 
     def claimed(self, ts: Turnstream) -> Trainer:
-        """Claims the run with the checkpoint, or with the weights that the run goes on from."""
+        """Claims the run with the checkpoint, or with the weights of the newest version."""
         trainer = ts.run(self.run).trainer("example-lm", framework="jax", **self.token())
         try:
             trainer.claim()
@@ -69,19 +69,19 @@ class Training:
     def restore(self, named: Restore | None) -> None:
         """Loads the weights of a version."""
         if named is None or not named["uri"]:
-            raise SystemExit("the run goes on from weights that nobody has published")
+            raise SystemExit("the run continues from weights that have not been published")
         data = Path(unquote(urlsplit(named["uri"]).path)).read_bytes()
         if hashlib.sha256(data).hexdigest() != named["sha256"]:
             raise SystemExit(f"{named['uri']} is not version {named['version']}: its hash is another")
         self.checkpoint = Checkpoint.of(load_weights(data))
 
     def keep(self, trainer: Trainer) -> None:
-        """Nothing is prepared any more: the weights are those of the newest version."""
+        """Saves a checkpoint without a prepared commit: the weights are those of the newest version."""
         self.checkpoint.lineage, self.checkpoint.prepared = trainer.lineage, None
         self.checkpoint.save(self.path)
 
     def push(self, version: int) -> None:
-        """Gives the newest weights to the engine."""
+        """Sends the newest weights to the engine."""
         file = self.folder / f"v{version}.safetensors"
         save_weights(file, self.checkpoint.weights)
         body = {"model_path": file.resolve().as_uri(), "weight_version": f"{self.run}/{version}"}
@@ -94,8 +94,8 @@ class Training:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True)
-    parser.add_argument("--engine", required=True, help="its URL, as it says")
-    parser.add_argument("--folder", type=Path, required=True, help="for weights and the checkpoint")
+    parser.add_argument("--engine", required=True, help="the URL that the engine prints")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for weights and the checkpoint")
     parser.add_argument("--warm-start", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=60)
     flags = parser.parse_args()

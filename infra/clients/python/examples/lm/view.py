@@ -1,4 +1,4 @@
-"""What the demonstration shows in the terminal: a line for each thing that happened, and, in a terminal, a last line that moves."""
+"""Output of the demonstration: one line per event and, in a terminal, a status line at the bottom."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class View:
         self._print(f"{self._clock()}  {text}")
 
     def step(self, row: dict[str, Any]) -> None:
-        """A step: each fifth stays where the last line moves."""
+        """Shows a step. If there is a status line, only every fifth step is printed permanently."""
         text = f"{self._clock()}  step {row['step']:>4}   reward {_number(row['reward_mean'])}   staleness {_number(row['staleness_mean'])}{self._heldout}"
         if self._moves and row["step"] % 5 != 0:
             self._move(text)

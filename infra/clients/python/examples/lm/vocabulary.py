@@ -9,7 +9,7 @@ import re
 import string
 
 PAD = "<pad>"
-#: What surrounds a call, a result and a thought in the transcript that a worker sends.
+#: The tags around a call, a result, and a thought in the transcript that a worker sends.
 MARKERS = (
     "\n\n<think>\n",
     "\n\n<information>\n",
@@ -32,7 +32,7 @@ _PIECES = re.compile("|".join(re.escape(marker) for marker in MARKERS) + "|.", r
 
 
 def encode(text: str) -> list[int]:
-    """Ids of a text; a character that is not in the vocabulary becomes a question mark."""
+    """Ids of a text. Characters that are not in the vocabulary become question marks."""
     unknown = IDS["?"]
     return [IDS.get(piece, unknown) for piece in _PIECES.findall(text)]
 

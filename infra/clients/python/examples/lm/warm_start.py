@@ -1,4 +1,4 @@
-"""Version 0: a minute of supervised learning on transcripts, most of which answer too soon.
+"""Version 0: a short supervised warm start on transcripts, most of which answer too early.
 
 It learns the format of calls and to copy, and is right about one time in three where numbers and names are of the kind that it has seen,
 and seldom on held-out questions. That the calls are worth their while is left to reinforcement learning.
@@ -24,7 +24,7 @@ HASTY = 0.55
 
 
 def make_batch(rng: random.Random, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Token ids and a mask of those that the model writes, both rows × LENGTH."""
+    """Token ids and a mask of the tokens that the model writes, both of shape rows × LENGTH."""
     ids, mask = np.zeros((rows, LENGTH), np.int32), np.zeros((rows, LENGTH), np.float32)
     for row in range(rows):
         at = 0

@@ -1,4 +1,4 @@
-"""A batch that is leased: its rows, and how it ends."""
+"""A leased batch: its rows, commit, and release."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .trainer import AsyncTrainer
 
 _HAS_ARROW = importlib.util.find_spec("pyarrow") is not None
-#: Extensions in the time of a lease: two may be lost.
+#: Number of extensions within the duration of a lease, so that two may fail.
 _EXTENSIONS = 3
 
 
 class AsyncBatch:
-    """Trajectories that are this trainer's until the deadline, which is extended until the batch is committed or released."""
+    """Trajectories leased to this trainer. The lease is extended in the background until the batch is committed or released."""
 
     def __init__(self, trainer: AsyncTrainer, lease: Lease) -> None:
         self._trainer = trainer
@@ -38,9 +38,9 @@ class AsyncBatch:
         self._prepared = False
         self.lease = lease
         self.open = True
-        #: `to_numpy` pads to a multiple of so many rows.
+        #: `to_numpy` pads the number of rows to a multiple of this.
         self.row_multiple = 1
-        #: Why the batch cannot be committed any more.
+        #: Why the batch can no longer be committed; None as long as it can.
         self.lost: TurnstreamError | None = None
 
     @property
@@ -70,7 +70,7 @@ class AsyncBatch:
         return self.lease["deadline"]
 
     async def rows(self) -> TrainingRows:
-        """Every row. They are read once."""
+        """All rows. They are requested once."""
         if self._rows is None:
             wanted = wanted_types(self.lease, _HAS_ARROW)
             request = Request("GET", self.lease["data"]["href"], headers={"accept": wanted}, patience=600)
@@ -79,14 +79,14 @@ class AsyncBatch:
         return self._rows
 
     async def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
-        """The rows as padded arrays: see TrainingRows.to_numpy. `rows` is that of `batches` if it is not given."""
+        """The rows as padded arrays: see TrainingRows.to_numpy. The default of `rows` is that passed to `batches`."""
         return (await self.rows()).to_numpy(pad_to, rows or self.row_multiple)
 
     async def to_arrow(self) -> pyarrow.Table:
         return (await self.rows()).to_arrow()
 
     async def extend(self) -> str:
-        """A new deadline, which it answers. It happens by itself while the batch is open."""
+        """Extends the lease and returns the new deadline. This happens automatically while the batch is open."""
         answer = await self._send("extend", {})
         self.lease["deadline"] = answer["deadline"]
         return self.deadline
@@ -94,9 +94,9 @@ class AsyncBatch:
     def prepare(
         self, policy: Policy | None, metrics: Mapping[str, float] | None = None, skipped: list[Skipped] | None = None
     ) -> Prepared:
-        """The commit of this batch, to be kept in a checkpoint together with the new weights before it is made.
+        """Prepares the commit of this batch, to be stored in a checkpoint with the new weights before it is sent.
 
-        A trainer that dies in between claims the run with it: the batch is then committed if it is still its own.
+        After a crash in between, pass it to the next claim, which commits the batch if it is still leased to this trainer.
         """
         self._prepared = True
         train_ms = (time.monotonic() - self._begun) * 1000
@@ -110,7 +110,7 @@ class AsyncBatch:
         skipped: list[Skipped] | None = None,
         prepared: Prepared | None = None,
     ) -> Committed:
-        """Trained: the run has a new version. Repeated, it answers the same. `prepared` takes the place of everything else."""
+        """Commits the batch as a new version of the run. Safe to repeat. `prepared` replaces the other arguments."""
         await self._stop()
         said = prepared or self.prepare(policy, metrics, skipped)
         committed = await self._trainer.commit(said)
@@ -118,14 +118,14 @@ class AsyncBatch:
         return committed
 
     async def release(self, reason: str = "returned") -> None:
-        """Gives the trajectories back: they are ready for another batch."""
+        """Returns the trajectories, which can then be leased again."""
         await self._stop()
         if self.open:
             self.open = False
             await self._send("release", {"reason": reason})
 
     def keep(self, lease_ms: float) -> None:
-        """Extends the lease from now on."""
+        """Starts extending the lease in the background."""
         self._repeated = AsyncRepeated(self._extend_once, lease_ms / 1000 / _EXTENSIONS)
 
     async def _extend_once(self) -> bool:
@@ -154,7 +154,7 @@ class AsyncBatch:
         await self.leave()
 
     async def leave(self) -> None:
-        """Releases the batch if it is neither committed, nor prepared, nor lost. A prepared one is for the claim of its checkpoint."""
+        """Releases the batch unless it is committed, prepared, or lost. A prepared batch is left to the claim of its checkpoint."""
         await self._stop()
         self.open = self.open and not self._prepared
         try:

@@ -25,9 +25,9 @@ _URL = "http://127.0.0.1:8787"
 
 
 class AsyncTurnstream:
-    """A turnstream, by its URL: `TURNSTREAM_URL` and `TURNSTREAM_API_KEY` if they are not given.
+    """A connection to turnstream. URL and key default to `TURNSTREAM_URL` and `TURNSTREAM_API_KEY`.
 
-    Calls that do nothing when they are repeated are repeated, up to `retries` times, when the API is away or asks for it.
+    Idempotent calls are retried up to `retries` times if the API is unavailable or limits the rate.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class AsyncTurnstream:
         return AsyncListing(self._transport, "/v1/evaluations", query)
 
     def sql(self, query: str, **params: Any) -> AsyncQuery:
-        """One SELECT. Write `{name:Type}` in it for each of `params`."""
+        """A SELECT statement, with `{name:Type}` for each parameter in `params`."""
         return AsyncQuery(self._transport, query, params)
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> AsyncIterator[Event]:
-        """Events of every run as they are written, or after the id of an event."""
+        """Events of all runs as they are written, or from the event after the id `after`."""
         return follow(self._transport, None, types, after)
 
     def weights(self, uri: str, *, sha256: str | None = None, format: str | None = None) -> Policy:
@@ -67,7 +67,7 @@ class AsyncTurnstream:
         return weights(uri, sha256=sha256, format=format)
 
     async def get(self, path: str, **query: Any) -> Any:
-        """The JSON of any route."""
+        """The JSON response of any GET route."""
         return await self._transport.json(Request("GET", path, query))
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""The log as it is written."""
+"""The live stream of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAUSE = 1.0
 
 
 async def follow(transport: AsyncTransport, run: str | None, types: Sequence[str], after: str | None) -> AsyncIterator[Event]:
-    """Events from now on, or after the id of an event. A broken connection is opened again where it broke."""
+    """Events from now on, or from the event after the id `after`. After a broken connection, the stream resumes where it broke."""
     known = after is not None
     while True:
         headers = {"accept": "text/event-stream", **({"last-event-id": after} if after else {})}

@@ -1,4 +1,4 @@
-"""Lists of the API and statements in SQL: asked when they are read."""
+"""Lists and SQL queries. Requests are sent when the results are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE = 1000
 
 
 class AsyncListing(Generic[T]):
-    """A list that is read page by page while it is iterated."""
+    """A list that is requested page by page during iteration."""
 
     def __init__(self, transport: AsyncTransport, path: str, query: Mapping[str, Any]) -> None:
         self._transport = transport
@@ -62,7 +62,7 @@ class AsyncListing(Generic[T]):
 
 
 class AsyncQuery:
-    """One SELECT. It runs each time that it is read."""
+    """A SELECT statement, which runs each time that its result is read."""
 
     def __init__(self, transport: AsyncTransport, query: str, params: Mapping[str, Any]) -> None:
         self._transport = transport

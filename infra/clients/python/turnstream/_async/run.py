@@ -1,4 +1,4 @@
-"""A run: its lists, its trainer, and rewards after the fact."""
+"""A run: its lists, its trainer, and attached rewards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AsyncRun:
-    """One run, by its id. Nothing is asked before it is needed."""
+    """One run, by its id. Creating it sends no request."""
 
     def __init__(self, transport: AsyncTransport, run_id: str) -> None:
         self._transport = transport
@@ -42,10 +42,10 @@ class AsyncRun:
         rewind: Rewind | None = None,
         framework: str = "",
     ) -> AsyncTrainer:
-        """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one.
+        """A trainer of this run, for a `with` block. Pass `lineage` and `prepared` from the checkpoint, if there is one.
 
-        `held` is the lease of a batch that another process trains on, to be kept although this one begins anew. `rewind` takes the run
-        back to an older version: see AsyncTrainer.claim.
+        `held` is a lease to keep across a restart of this process, because another process is still training on the batch. `rewind`
+        continues the run from an older version: see AsyncTrainer.claim.
         """
         return AsyncTrainer(self._transport, self.id, trainer_id, Claim(framework, lineage, prepared, held, rewind))
 
@@ -60,13 +60,13 @@ class AsyncRun:
         identifier: str = "",
         source: str = "client",
     ) -> None:
-        """Attaches a reward to a trajectory, or to a turn of it. The same target, name and identifier count once."""
+        """Attaches a reward to a trajectory or to one of its turns. Repeats with the same target, name, and identifier count once."""
         event_id = "/".join((trajectory_id, str(attempt), str(turn), name, identifier))
         fields = {"trajectory_id": trajectory_id, "attempt": attempt, "turn": turn, "name": name, "value": value}
         await self.record([{"type": "RewardAttached", "event_id": event_id, **fields, "identifier": identifier, "source": source}])
 
     async def record(self, events: Iterable[Mapping[str, Any]]) -> models.RecordedEvents:
-        """Writes events to the log, RewardAttached so far; those whose identity is there already change nothing."""
+        """Writes events to the log; currently only RewardAttached. Repeated events change nothing."""
         lines = "".join(json.dumps(event) + "\n" for event in events)
         headers = {"content-type": "application/x-ndjson"}
         request = Request("POST", self._path("events"), content=lines.encode(), headers=headers)
@@ -74,7 +74,7 @@ class AsyncRun:
         return recorded
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> AsyncIterator[Event]:
-        """Events of this run as they are written, or after the id of an event."""
+        """Events of this run as they are written, or from the event after the id `after`."""
         return follow(self._transport, self.id, types, after)
 
     def steps(self, **query: Unpack[models.ListStepsQuery]) -> AsyncListing[models.Step]:
@@ -87,7 +87,7 @@ class AsyncRun:
         return AsyncListing(self._transport, path_of("trajectories", trajectory_id, "turns"), {"run": self.id, **query})
 
     def rewards(self, trajectory_id: str, **query: Unpack[models.ListRewardsQuery]) -> AsyncListing[models.AttachedReward]:
-        """Rewards that were attached to a trajectory, and what became of each."""
+        """The rewards attached to a trajectory, and whether each was counted."""
         return AsyncListing(self._transport, path_of("trajectories", trajectory_id, "rewards"), {"run": self.id, **query})
 
     def tool_calls(self, **query: Unpack[models.ListToolCallsQuery]) -> AsyncListing[models.ToolCall]:

@@ -1,4 +1,4 @@
-"""A trainer of a run: it claims the run, leases batches, and commits what it made of them."""
+"""A trainer of a run: claims the run, leases batches, and commits steps."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from .transport import AsyncTransport
 
 _WAIT_MS = 20_000
 _SOON = 0.5
-#: Seconds that a commit is repeated for while nobody answers: a coordinator that starts again knows what became of it.
+#: Seconds to retry a commit while the coordinator is unavailable. A restarted coordinator knows whether the commit was made.
 _COMMIT_PATIENCE = 120.0
 
 
 class AsyncTrainer:
-    """Claims the run when its block begins, unless it has. The next trainer that claims it fences this one: its calls then raise Fenced.
+    """Claims the run at the start of its `with` block. When another trainer claims the run, calls of this one raise Fenced.
 
-    What it claims with comes from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
-    weights: load those that its `restore` names and claim again with nothing.
+    The arguments of the claim must come from the same checkpoint as the weights. LineageMismatch means that the run continues from other
+    weights: load the version in its `restore`, and claim again without arguments.
     """
 
     def __init__(self, transport: AsyncTransport, run: str, trainer_id: str, claim: Claim) -> None:
         self.transport = transport
         self.run = run
         self.id = trainer_id
-        #: To be kept in every checkpoint.
+        #: Store this in every checkpoint.
         self.lineage = claim.lineage
         self.epoch = 0
         #: Newest version of the run.
         self.version = 0
-        #: What to load first; None for a trainer whose weights are those of the run.
+        #: The version to load first; None if the trainer already has the weights.
         self.restore: Restore | None = None
-        #: The prepared commit of the checkpoint, as it ended.
+        #: The result of the prepared commit in the checkpoint.
         self.committed: Committed | None = None
-        #: The batch of the lease that it claimed with, which is still its own.
+        #: The batch of the lease that was passed to the claim, if it is still leased to this trainer.
         self.held: AsyncBatch | None = None
         self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
 
     async def claim(self, *, rewind: Rewind | None = None) -> None:
-        """Claims the run, and commits what the checkpoint says was prepared.
+        """Claims the run, and sends the prepared commit of the checkpoint.
 
-        `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
-        without a checkpoint any that the newest comes from. What was trained on since is discarded.
+        If the newest version cannot be restored, `rewind` continues the run from an older one: that of the checkpoint, or without a
+        checkpoint any version that the newest is based on. Later steps are abandoned.
         """
         known = self._claim
         body = claim_body(self.id, replace(known, lineage=self.lineage, rewind=rewind or known.rewind))
-        # a claim fences those before it, so it is not repeated by itself
+        # not retried automatically, because each claim fences earlier ones
         answer = await self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
@@ -73,7 +73,7 @@ class AsyncTrainer:
         held = [batch.id for batch in self._open]
         body = {"epoch": self.epoch, "lineage": self.lineage, "held": held, "wait_ms": wait_ms}
         response = await self.transport.send(
-            # a batch whose answer was lost is not among those that are held: the coordinator answers it again
+            # if a response was lost, its batch is missing in `held`, and the coordinator returns it again
             Request("POST", path_of("runs", self.run, "batches:lease"), json=body, patience=wait_ms / 1000)
         )
         if response.status_code == 204:
@@ -87,9 +87,9 @@ class AsyncTrainer:
         return batch
 
     async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> AsyncIterator[AsyncBatch]:
-        """Batches, one after the other, until version `steps` or the end of the run. One that is neither committed nor prepared is released.
+        """Yields batches until version `steps` or the end of the run. A batch that is neither committed nor prepared is released.
 
-        `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
+        Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
         while steps is None or self.version < steps:
             try:
@@ -97,7 +97,7 @@ class AsyncTrainer:
             except RunFinished:
                 return
             except ApiError as error:
-                # a coordinator that starts again is waited for as a batch is
+                # a coordinator that restarts is like a batch that is not available yet
                 if error.code != "COORDINATOR_UNAVAILABLE":
                     raise
                 batch = None
@@ -111,7 +111,7 @@ class AsyncTrainer:
                 await batch.leave()
 
     async def commit(self, prepared: Prepared) -> Committed:
-        """Commits a batch by what was prepared. Repeated, it answers the same."""
+        """Sends a prepared commit. Safe to repeat."""
         path = path_of("batches", f"{prepared['batch_id']}:commit")
         request = Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]})
         until = time.monotonic() + _COMMIT_PATIENCE
@@ -128,7 +128,7 @@ class AsyncTrainer:
         return committed
 
     async def publish(self, version: int, policy: Policy) -> None:
-        """Says where the weights of a committed version are, later or elsewhere."""
+        """Publishes the weights of a committed version after its commit, or at a new location."""
         body = {"version": version, "epoch": self.epoch, **policy}
         await self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
 
@@ -141,7 +141,7 @@ class AsyncTrainer:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Gives back what it holds and has not prepared."""
+        """Releases leased batches, except prepared ones."""
         for batch in self._open:
             await batch.leave()
 

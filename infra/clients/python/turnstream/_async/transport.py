@@ -1,4 +1,4 @@
-"""Sends requests, again where that is safe, and turns answers that are errors into exceptions."""
+"""Sends requests, retries them where that is safe, and raises errors for error responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AsyncTransport:
         await self._client.aclose()
 
     async def send(self, request: Request) -> httpx.Response:
-        """The answer, if it is not an error."""
+        """Returns the response if it is not an error."""
         attempt = 0
         while True:
             failure: httpx.Response | httpx.TransportError
@@ -49,12 +49,12 @@ class AsyncTransport:
             await sleep(pause)
 
     async def json(self, request: Request) -> Any:
-        """The answer as parsed JSON."""
+        """Returns the response as parsed JSON."""
         return (await self.send(request)).json()
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[httpx.Response]:
-        """An answer to be read while it arrives. It is not asked for again."""
+        """A response to be read as it arrives. Not retried."""
         try:
             response = await self._client.send(self._build(request), stream=True)
             try:

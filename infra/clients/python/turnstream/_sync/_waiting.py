@@ -1,4 +1,4 @@
-"""What waits: a pause, and something done again and again beside the work."""
+"""Sleeping, and repeating an action in the background."""
 
 from __future__ import annotations
 

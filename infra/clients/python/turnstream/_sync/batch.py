@@ -1,5 +1,5 @@
 # Made from ../_async by tools/unasync.py. Do not edit.
-"""A batch that is leased: its rows, and how it ends."""
+"""A leased batch: its rows, commit, and release."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from .trainer import Trainer
 
 _HAS_ARROW = importlib.util.find_spec("pyarrow") is not None
-#: Extensions in the time of a lease: two may be lost.
+#: Number of extensions within the duration of a lease, so that two may fail.
 _EXTENSIONS = 3
 
 
 class Batch:
-    """Trajectories that are this trainer's until the deadline, which is extended until the batch is committed or released."""
+    """Trajectories leased to this trainer. The lease is extended in the background until the batch is committed or released."""
 
     def __init__(self, trainer: Trainer, lease: Lease) -> None:
         self._trainer = trainer
@@ -39,9 +39,9 @@ class Batch:
         self._prepared = False
         self.lease = lease
         self.open = True
-        #: `to_numpy` pads to a multiple of so many rows.
+        #: `to_numpy` pads the number of rows to a multiple of this.
         self.row_multiple = 1
-        #: Why the batch cannot be committed any more.
+        #: Why the batch can no longer be committed; None as long as it can.
         self.lost: TurnstreamError | None = None
 
     @property
@@ -71,7 +71,7 @@ class Batch:
         return self.lease["deadline"]
 
     def rows(self) -> TrainingRows:
-        """Every row. They are read once."""
+        """All rows. They are requested once."""
         if self._rows is None:
             wanted = wanted_types(self.lease, _HAS_ARROW)
             request = Request("GET", self.lease["data"]["href"], headers={"accept": wanted}, patience=600)
@@ -80,14 +80,14 @@ class Batch:
         return self._rows
 
     def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
-        """The rows as padded arrays: see TrainingRows.to_numpy. `rows` is that of `batches` if it is not given."""
+        """The rows as padded arrays: see TrainingRows.to_numpy. The default of `rows` is that passed to `batches`."""
         return (self.rows()).to_numpy(pad_to, rows or self.row_multiple)
 
     def to_arrow(self) -> pyarrow.Table:
         return (self.rows()).to_arrow()
 
     def extend(self) -> str:
-        """A new deadline, which it answers. It happens by itself while the batch is open."""
+        """Extends the lease and returns the new deadline. This happens automatically while the batch is open."""
         answer = self._send("extend", {})
         self.lease["deadline"] = answer["deadline"]
         return self.deadline
@@ -95,9 +95,9 @@ class Batch:
     def prepare(
         self, policy: Policy | None, metrics: Mapping[str, float] | None = None, skipped: list[Skipped] | None = None
     ) -> Prepared:
-        """The commit of this batch, to be kept in a checkpoint together with the new weights before it is made.
+        """Prepares the commit of this batch, to be stored in a checkpoint with the new weights before it is sent.
 
-        A trainer that dies in between claims the run with it: the batch is then committed if it is still its own.
+        After a crash in between, pass it to the next claim, which commits the batch if it is still leased to this trainer.
         """
         self._prepared = True
         train_ms = (time.monotonic() - self._begun) * 1000
@@ -111,7 +111,7 @@ class Batch:
         skipped: list[Skipped] | None = None,
         prepared: Prepared | None = None,
     ) -> Committed:
-        """Trained: the run has a new version. Repeated, it answers the same. `prepared` takes the place of everything else."""
+        """Commits the batch as a new version of the run. Safe to repeat. `prepared` replaces the other arguments."""
         self._stop()
         said = prepared or self.prepare(policy, metrics, skipped)
         committed = self._trainer.commit(said)
@@ -119,14 +119,14 @@ class Batch:
         return committed
 
     def release(self, reason: str = "returned") -> None:
-        """Gives the trajectories back: they are ready for another batch."""
+        """Returns the trajectories, which can then be leased again."""
         self._stop()
         if self.open:
             self.open = False
             self._send("release", {"reason": reason})
 
     def keep(self, lease_ms: float) -> None:
-        """Extends the lease from now on."""
+        """Starts extending the lease in the background."""
         self._repeated = Repeated(self._extend_once, lease_ms / 1000 / _EXTENSIONS)
 
     def _extend_once(self) -> bool:
@@ -155,7 +155,7 @@ class Batch:
         self.leave()
 
     def leave(self) -> None:
-        """Releases the batch if it is neither committed, nor prepared, nor lost. A prepared one is for the claim of its checkpoint."""
+        """Releases the batch unless it is committed, prepared, or lost. A prepared batch is left to the claim of its checkpoint."""
         self._stop()
         self.open = self.open and not self._prepared
         try:

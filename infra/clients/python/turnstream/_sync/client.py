@@ -26,9 +26,9 @@ _URL = "http://127.0.0.1:8787"
 
 
 class Turnstream:
-    """A turnstream, by its URL: `TURNSTREAM_URL` and `TURNSTREAM_API_KEY` if they are not given.
+    """A connection to turnstream. URL and key default to `TURNSTREAM_URL` and `TURNSTREAM_API_KEY`.
 
-    Calls that do nothing when they are repeated are repeated, up to `retries` times, when the API is away or asks for it.
+    Idempotent calls are retried up to `retries` times if the API is unavailable or limits the rate.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Turnstream:
         return Listing(self._transport, "/v1/evaluations", query)
 
     def sql(self, query: str, **params: Any) -> Query:
-        """One SELECT. Write `{name:Type}` in it for each of `params`."""
+        """A SELECT statement, with `{name:Type}` for each parameter in `params`."""
         return Query(self._transport, query, params)
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> Iterator[Event]:
-        """Events of every run as they are written, or after the id of an event."""
+        """Events of all runs as they are written, or from the event after the id `after`."""
         return follow(self._transport, None, types, after)
 
     def weights(self, uri: str, *, sha256: str | None = None, format: str | None = None) -> Policy:
@@ -68,7 +68,7 @@ class Turnstream:
         return weights(uri, sha256=sha256, format=format)
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of any route."""
+        """The JSON response of any GET route."""
         return self._transport.json(Request("GET", path, query))
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # Made from ../_async by tools/unasync.py. Do not edit.
-"""The log as it is written."""
+"""The live stream of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAUSE = 1.0
 
 
 def follow(transport: Transport, run: str | None, types: Sequence[str], after: str | None) -> Iterator[Event]:
-    """Events from now on, or after the id of an event. A broken connection is opened again where it broke."""
+    """Events from now on, or from the event after the id `after`. After a broken connection, the stream resumes where it broke."""
     known = after is not None
     while True:
         headers = {"accept": "text/event-stream", **({"last-event-id": after} if after else {})}

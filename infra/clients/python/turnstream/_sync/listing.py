@@ -1,5 +1,5 @@
 # Made from ../_async by tools/unasync.py. Do not edit.
-"""Lists of the API and statements in SQL: asked when they are read."""
+"""Lists and SQL queries. Requests are sent when the results are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAGE = 1000
 
 
 class Listing(Generic[T]):
-    """A list that is read page by page while it is iterated."""
+    """A list that is requested page by page during iteration."""
 
     def __init__(self, transport: Transport, path: str, query: Mapping[str, Any]) -> None:
         self._transport = transport
@@ -63,7 +63,7 @@ class Listing(Generic[T]):
 
 
 class Query:
-    """One SELECT. It runs each time that it is read."""
+    """A SELECT statement, which runs each time that its result is read."""
 
     def __init__(self, transport: Transport, query: str, params: Mapping[str, Any]) -> None:
         self._transport = transport

@@ -1,5 +1,5 @@
 # Made from ../_async by tools/unasync.py. Do not edit.
-"""A run: its lists, its trainer, and rewards after the fact."""
+"""A run: its lists, its trainer, and attached rewards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One run, by its id. Nothing is asked before it is needed."""
+    """One run, by its id. Creating it sends no request."""
 
     def __init__(self, transport: Transport, run_id: str) -> None:
         self._transport = transport
@@ -43,10 +43,10 @@ class Run:
         rewind: Rewind | None = None,
         framework: str = "",
     ) -> Trainer:
-        """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one.
+        """A trainer of this run, for a `with` block. Pass `lineage` and `prepared` from the checkpoint, if there is one.
 
-        `held` is the lease of a batch that another process trains on, to be kept although this one begins anew. `rewind` takes the run
-        back to an older version: see Trainer.claim.
+        `held` is a lease to keep across a restart of this process, because another process is still training on the batch. `rewind`
+        continues the run from an older version: see Trainer.claim.
         """
         return Trainer(self._transport, self.id, trainer_id, Claim(framework, lineage, prepared, held, rewind))
 
@@ -61,13 +61,13 @@ class Run:
         identifier: str = "",
         source: str = "client",
     ) -> None:
-        """Attaches a reward to a trajectory, or to a turn of it. The same target, name and identifier count once."""
+        """Attaches a reward to a trajectory or to one of its turns. Repeats with the same target, name, and identifier count once."""
         event_id = "/".join((trajectory_id, str(attempt), str(turn), name, identifier))
         fields = {"trajectory_id": trajectory_id, "attempt": attempt, "turn": turn, "name": name, "value": value}
         self.record([{"type": "RewardAttached", "event_id": event_id, **fields, "identifier": identifier, "source": source}])
 
     def record(self, events: Iterable[Mapping[str, Any]]) -> models.RecordedEvents:
-        """Writes events to the log, RewardAttached so far; those whose identity is there already change nothing."""
+        """Writes events to the log; currently only RewardAttached. Repeated events change nothing."""
         lines = "".join(json.dumps(event) + "\n" for event in events)
         headers = {"content-type": "application/x-ndjson"}
         request = Request("POST", self._path("events"), content=lines.encode(), headers=headers)
@@ -75,7 +75,7 @@ class Run:
         return recorded
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> Iterator[Event]:
-        """Events of this run as they are written, or after the id of an event."""
+        """Events of this run as they are written, or from the event after the id `after`."""
         return follow(self._transport, self.id, types, after)
 
     def steps(self, **query: Unpack[models.ListStepsQuery]) -> Listing[models.Step]:
@@ -88,7 +88,7 @@ class Run:
         return Listing(self._transport, path_of("trajectories", trajectory_id, "turns"), {"run": self.id, **query})
 
     def rewards(self, trajectory_id: str, **query: Unpack[models.ListRewardsQuery]) -> Listing[models.AttachedReward]:
-        """Rewards that were attached to a trajectory, and what became of each."""
+        """The rewards attached to a trajectory, and whether each was counted."""
         return Listing(self._transport, path_of("trajectories", trajectory_id, "rewards"), {"run": self.id, **query})
 
     def tool_calls(self, **query: Unpack[models.ListToolCallsQuery]) -> Listing[models.ToolCall]:

@@ -1,5 +1,5 @@
 # Made from ../_async by tools/unasync.py. Do not edit.
-"""Sends requests, again where that is safe, and turns answers that are errors into exceptions."""
+"""Sends requests, retries them where that is safe, and raises errors for error responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Transport:
         self._client.close()
 
     def send(self, request: Request) -> httpx.Response:
-        """The answer, if it is not an error."""
+        """Returns the response if it is not an error."""
         attempt = 0
         while True:
             failure: httpx.Response | httpx.TransportError
@@ -50,12 +50,12 @@ class Transport:
             sleep(pause)
 
     def json(self, request: Request) -> Any:
-        """The answer as parsed JSON."""
+        """Returns the response as parsed JSON."""
         return (self.send(request)).json()
 
     @contextmanager
     def stream(self, request: Request) -> Iterator[httpx.Response]:
-        """An answer to be read while it arrives. It is not asked for again."""
+        """A response to be read as it arrives. Not retried."""
         try:
             response = self._client.send(self._build(request), stream=True)
             try:

@@ -1,0 +1,42 @@
+// Fills tables as a service does: `turnstream load` writes turns to the log, the sink stores them, and each run gets a ledger.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { say, type BenchSite } from './local-bench.ts';
+import { whole } from './report.ts';
+import { writeLedgerRows } from './size-ledger.ts';
+import type { RunningCommand, TablesWorld } from './tables-world.ts';
+
+interface TablesFilling {
+  /** Turns of each run. */
+  readonly runs: Readonly<Record<string, number>>;
+  readonly turnBytes: string;
+}
+
+const PROGRESS_MS = 30_000;
+/** Until the load has its pace. */
+const WARM_UP_MS = 10_000;
+
+/** Needs a running warehouse; returns when everything that was written is stored. */
+export async function fillTables(world: TablesWorld, site: BenchSite, { runs, turnBytes }: TablesFilling): Promise<void> {
+  const progress = setInterval(() => {
+    void world.lag().then((lag) => {
+      say(`${whole(lag)} records behind`);
+    });
+  }, PROGRESS_MS);
+  try {
+    for (const [run, turns] of Object.entries(runs)) {
+      say(`writing ${whole(turns)} turns`);
+      await world.command('load', '--turns', String(turns), '--turn-bytes', turnBytes, '--run', run, '--purpose', 'train');
+    }
+    while ((await world.lag()) > 0) await sleep(500, undefined, { signal: site.signal });
+  } finally {
+    clearInterval(progress);
+  }
+  for (const run of Object.keys(runs)) await writeLedgerRows(world.store, run);
+}
+
+/** Turns a second come in from now on, of a run of their own, until it is stopped. */
+export async function startLoad(world: TablesWorld, load: { readonly rate: string; readonly turnBytes: string }): Promise<RunningCommand> {
+  const running = world.begin('load', '--rate', load.rate, '--turn-bytes', load.turnBytes, '--run', 'beside');
+  await sleep(WARM_UP_MS);
+  return running;
+}

@@ -1,0 +1,72 @@
+// What the pages of the dashboard are measured over: a small store of their own, or a service with millions of turns in its tables while
+// more come in. Both hold the runs that the pages show.
+import { fillTables, startLoad } from '../bench/filled-tables.ts';
+import { say, withSite, type BenchSite } from '../bench/local-bench.ts';
+import { whole } from '../bench/report.ts';
+import { startTablesWorld } from '../bench/tables-world.ts';
+import { untilKept } from '../bench/until-kept.ts';
+import type { EventWriter, Store } from '../../streams/core/ports.ts';
+import { seedLongRun, startDashboardWorld } from '../testing/dashboard-world.ts';
+
+export interface MeasuredWorld {
+  readonly url: string;
+  readonly store: Store;
+  readonly writer: EventWriter;
+}
+
+/** Measures in a world, and ends it. */
+type Measuring<T> = (world: MeasuredWorld) => Promise<T>;
+
+/** As `TURNSTREAM_API_FRESH_MS` has it when nothing is set. */
+export const FRESH_MS = 200;
+
+export async function inSmallWorld<T>(measure: Measuring<T>): Promise<T> {
+  const world = await startDashboardWorld({ freshMs: FRESH_MS });
+  try {
+    return await measure({ url: world.url, store: world.store, writer: world.log.writer() });
+  } finally {
+    await world.stop();
+  }
+}
+
+export interface LargeWorld {
+  /** In the tables before anything is measured. */
+  readonly turns: number;
+  readonly turnBytes: string;
+  /** Turns that come in a second meanwhile. */
+  readonly rate: string;
+}
+
+export interface LoadedFigures<T> {
+  readonly figures: T;
+  /** In the tables at the end. */
+  readonly turns: number;
+  /** Turns a second that were stored while it was measured. */
+  readonly stored: number;
+}
+
+/** The run that holds all of the turns. */
+export const largeRun = 'ten-million';
+const STORED = 'select sum(rows) as turns from system.parts where table = {table:String} and active';
+
+export const inLargeWorld = <T>(large: LargeWorld, measure: Measuring<T>): Promise<LoadedFigures<T>> =>
+  withSite((site) => measureLoaded(site, large, measure));
+
+async function measureLoaded<T>(site: BenchSite, large: LargeWorld, measure: Measuring<T>): Promise<LoadedFigures<T>> {
+  const world = await startTablesWorld(site, 'dash', 4);
+  const { store } = world;
+  const sink = await world.startWarehouse();
+  await sink.until(({ state }) => state === 'live');
+  await fillTables(world, site, { runs: { [largeRun]: large.turns }, turnBytes: large.turnBytes });
+  await untilKept(store, site.signal);
+  await seedLongRun(store);
+  const url = await world.startApi({ TURNSTREAM_API_FRESH_MS: String(FRESH_MS) });
+  const stored = async (): Promise<number> => (await store.query<{ turns: number }>(STORED, { params: { table: 'turns' } }))[0]?.turns ?? 0;
+  const load = await startLoad(world, large);
+  const [before, began] = [await stored(), performance.now()];
+  say(`${whole(before)} turns, ${large.rate} turns/s come in`);
+  const figures = await measure({ url, store, writer: await world.kafka.writer() });
+  const [turns, seconds] = [await stored(), (performance.now() - began) / 1_000];
+  await load.stop();
+  return { figures, turns, stored: (turns - before) / seconds };
+}
