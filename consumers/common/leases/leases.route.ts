@@ -31,6 +31,9 @@ export interface LeaseRoutesOptions {
 
 type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** Rows that are made while those before them are written. */
+const READ_AHEAD_BYTES = 1024 * 1024;
+
 const config = { scope: 'train' } as const;
 const runParams = Type.Object({ run: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Slug of the run.' }) });
 const tags = ['training'];
@@ -127,7 +130,7 @@ const batchRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, {
       const coordinating = await coordinator(params.batch, headers);
       const { status, headers: told, body } = await coordinating.rows(params.batch, rowsRequest(headers, query.shard));
       reply.code(status).headers(told);
-      return reply.send(body === undefined ? null : Readable.from(body, { objectMode: false }));
+      return reply.send(body === undefined ? null : Readable.from(body, { objectMode: false, highWaterMark: READ_AHEAD_BYTES }));
     },
   );
 

@@ -164,6 +164,16 @@ describe('the rows of a batch', () => {
     expect(reads).toBe(2);
   });
 
+  it('are measured again when the log does not hold all of them any more', async () => {
+    const { log, source } = await logged(fc.sample(anyBatch, { numRuns: 1, seed: 4 })[0]!);
+    const rows = createLogRows({ log: log.reader(), events: late });
+    const measure = await rows.measure(source);
+    for (const { partition, end } of await log.reader().bounds('rollouts')) log.deleteBefore('rollouts', partition, end);
+    expect(await rows.measure(source)).toEqual(measure);
+    rows.forget(source);
+    expect((await rows.measure(source)).sha256).not.toBe(measure.sha256);
+  });
+
   it('are empty for an attempt that the log no longer has', async () => {
     const log = new MemoryLog({ partitions: { rollouts: 1 } });
     const trajectories = [{ group_id: 'g', trajectory_id: 'g.0', attempt: 0, reward: 1, advantage: 0 }];

@@ -1,15 +1,18 @@
 // Makes the rows of a batch from the turns in the log, one attempt at a time, in the order of the batch. Memory is bounded by the buffer of
 // attempts that are interleaved in the log, and by the cache of rows.
+import { LRUCache } from 'lru-cache';
 import { attemptRows, createAttemptCache, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
 import type { EventSource } from '../../../streams/core/read-log.ts';
-import type { BatchRows, LeasedTrajectory, RowsSource } from '../../../streams/leases/batch-rows.ts';
+import type { BatchRows, LeasedTrajectory, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { BatchHash } from '../../../streams/rows/row-hash.ts';
 import { createServingFirst } from './serving-first.ts';
 
 /** Enough for several batches: one is usually about 10 MB. */
 const CACHE_BYTES = 64 * 1024 * 1024;
+/** More than are leased at once. */
+const MEASURES = 8;
 
 interface MadeRows {
   readonly one: LeasedTrajectory;
@@ -31,6 +34,7 @@ const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): Att
 /** Reading is many times faster if the events of `source` decode turns lazily. */
 export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): BatchRows {
   const cache = createAttemptCache(cacheBytes);
+  const measures = new LRUCache<string, RowsMeasure>({ max: MEASURES });
   const serving = createServingFirst();
 
   async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], reading: RowsReading): AsyncGenerator<AttemptRows> {
@@ -64,34 +68,44 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
     }
   }
 
-  async function* placedRows(batch: RowsSource): AsyncGenerator<TokenRow, void, undefined> {
-    let number = 0;
-    for await (const { one, made } of attempts(batch)) {
-      for (const own of made) {
-        yield placedRow(own, number, one);
-        number += 1;
-      }
-    }
-  }
-
   return {
     async measure(batch, signal) {
-      const hash = new BatchHash();
-      let [rows, tokens, bytes] = [0, 0, 0];
-      for await (const { one, made } of attempts(batch, { signal, giveWay: serving.newTurns() })) {
-        for (const own of made) {
-          const row = placedRow(own, rows, one);
-          hash.add(row, own.hash);
-          rows += 1;
-          tokens += row.token_ids.length;
-          bytes += lineBytesOf(own, row);
-        }
-      }
-      return { rows, tokens, bytes, sha256: hash.digest() };
+      const key = JSON.stringify(batch.trajectories);
+      const known = measures.get(key);
+      // what is read from the log again may have changed: records may be gone
+      if (known !== undefined && batch.trajectories.every((one) => cache.get(one) !== undefined)) return known;
+      const measure = await measureOf(attempts(batch, { signal, giveWay: serving.newTurns() }));
+      measures.set(key, measure);
+      return measure;
     },
-    rows: (batch) => serving.track(placedRows(batch)),
+    rows: (batch) => serving.track(placedRows(attempts(batch))),
     forget({ trajectories }) {
       for (const one of trajectories) cache.forget(one);
     },
   };
+}
+
+async function measureOf(attempts: AsyncIterable<MadeRows>): Promise<RowsMeasure> {
+  const hash = new BatchHash();
+  let [rows, tokens, bytes] = [0, 0, 0];
+  for await (const { one, made } of attempts) {
+    for (const own of made) {
+      const row = placedRow(own, rows, one);
+      hash.add(row, own.hash);
+      rows += 1;
+      tokens += row.token_ids.length;
+      bytes += lineBytesOf(own, row);
+    }
+  }
+  return { rows, tokens, bytes, sha256: hash.digest() };
+}
+
+async function* placedRows(attempts: AsyncIterable<MadeRows>): AsyncGenerator<TokenRow, void, undefined> {
+  let number = 0;
+  for await (const { one, made } of attempts) {
+    for (const own of made) {
+      yield placedRow(own, number, one);
+      number += 1;
+    }
+  }
 }

@@ -10,11 +10,13 @@ export interface LeaseCounts {
   readonly granted: number;
   readonly committed: number;
   readonly open: number;
+  /** How often the run went back to an older version. */
+  readonly rewinds: number;
   /** By reason. */
   readonly released: Readonly<Partial<Record<string, number>>>;
 }
 
-export function countLeases({ facts }: Case): LeaseCounts {
+export function countLeases({ facts, rewinds }: Case): LeaseCounts {
   let [granted, committed] = [0, 0];
   const released: Partial<Record<string, number>> = {};
   for (const { read } of facts.training) {
@@ -23,7 +25,7 @@ export function countLeases({ facts }: Case): LeaseCounts {
     if (read.type === 'BatchReleased') released[read.event.reason] = (released[read.event.reason] ?? 0) + 1;
   }
   const ended = Object.values(released).reduce((sum: number, count = 0) => sum + count, committed);
-  return { granted, committed, open: granted - ended, released };
+  return { granted, committed, open: granted - ended, rewinds: rewinds.length, released };
 }
 
 interface LeaseTally {

@@ -47,11 +47,11 @@ function save(file: string, value: unknown): void {
   renameSync(`${file}.new`, file);
 }
 
-const load = <T>(file: string): T | undefined => (existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined);
+const load = (file: string): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
 
 /** Reads version 0 from the log once. */
 async function weightsOfRun(): Promise<Weights> {
-  const known = load<Weights>(weightsFile);
+  const known = load(weightsFile) as Weights | undefined;
   if (known !== undefined) return known;
   const config = loadConfig({ KAFKA_BROKERS: values.brokers, TURNSTREAM_DATA_DIR: dir });
   const log = await connectLog({ config, clientId: 'external-trainer', logger: silentLogger });
@@ -66,7 +66,7 @@ async function weightsOfRun(): Promise<Weights> {
 
 /** Goes on from the checkpoint; without it when the run has gone on without this trainer. */
 async function claim(client: Turnstream): Promise<Trainer> {
-  const kept = load<KeptCheckpoint>(checkpointFile);
+  const kept = load(checkpointFile) as KeptCheckpoint | undefined;
   try {
     return await client.run(run).trainer('torture', kept ?? {});
   } catch (error) {

@@ -51,13 +51,15 @@ class ScriptedTrainer {
 
   async #round(): Promise<void> {
     const { version = 0, lineage = '' } = this.#claim ?? {};
-    if (version === 7 && this.#isFirst('rewind')) await this.#claimed({ lineage: this.#lineages.get(5) ?? '', rewind: { to_version: 5 } });
+    if (this.#isAt(7, 'rewind')) await this.#claimed({ lineage: this.#lineages.get(5) ?? '', rewind: { to_version: 5 } });
     const leased = await this.#lease();
-    if (version === 2 && this.#isFirst('return')) return void (await this.#coordinator.release(leased.batch_id, { epoch: this.#epoch }));
-    if (version === 4 && this.#isFirst('fence')) return this.#claimed({ lineage });
-    if (version === 9 && this.#isFirst('prepare'))
-      await this.#claimed({ lineage, prepared: { batch_id: leased.batch_id, weights_sha256: weightsOf(leased.step).sha256 } });
-    await this.#commit(leased);
+    if (this.#isAt(2, 'return')) await this.#coordinator.release(leased.batch_id, { epoch: this.#epoch });
+    else if (this.#isAt(4, 'fence')) await this.#claimed({ lineage });
+    else {
+      const prepared = { batch_id: leased.batch_id, weights_sha256: weightsOf(version + 1).sha256 };
+      if (this.#isAt(9, 'prepare')) await this.#claimed({ lineage, prepared });
+      await this.#commit(leased);
+    }
   }
 
   readonly #lineages = new Map<number, string>();
@@ -66,10 +68,11 @@ class ScriptedTrainer {
     return this.#claim?.epoch ?? 0;
   }
 
-  #isFirst(what: string): boolean {
-    const isNew = !this.#done.has(what);
+  /** Once, at a version. */
+  #isAt(version: number, what: string): boolean {
+    if (this.#claim?.version !== version || this.#done.has(what)) return false;
     this.#done.add(what);
-    return isNew;
+    return true;
   }
 
   async #lease(): Promise<LeaseAnswer> {
@@ -99,13 +102,13 @@ class ScriptedTrainer {
 
 async function goodLeases(): Promise<RunFacts> {
   // a turn of the version before would be of an abandoned one right after the rewind
-  const { log, close } = await newScriptedLog(0);
+  const { log, worker } = await newScriptedLog(0);
   const [desk, rows] = [createDesk(), createLogRows({ log: log.reader(), events: codecReader(log.codec) })];
   const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50 };
   const ended = runTrainer({ ...depsOf(log), learner: undefined, external }, new AbortController().signal);
   const trainer = new ScriptedTrainer(createCoordinator({ runId: RUN, desk, rows, findLease: async () => undefined }));
   await Promise.all([ended, trainer.train()]);
-  await close();
+  await worker.close();
   return (await readFacts(log.reader(), log.codec, RUN)).facts;
 }
 

@@ -5,9 +5,9 @@ import { readFacts, type RunFacts } from './facts.ts';
 import { depsOf, newScriptedLog, RUN } from './scripted-log.testing.ts';
 
 async function goodLog(): Promise<RunFacts> {
-  const { log, close } = await newScriptedLog();
+  const { log, worker } = await newScriptedLog();
   await runTrainer(depsOf(log), new AbortController().signal);
-  await close();
+  await worker.close();
   return (await readFacts(log.reader(), log.codec, RUN)).facts;
 }
 

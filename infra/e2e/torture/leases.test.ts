@@ -7,13 +7,13 @@ import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
 import { edit } from './edit-fact.testing.ts';
 
-type LedgerType = Extract<
+type CorruptedType = Extract<
   keyof EventByType,
   'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' | 'StepCompleted' | 'RunRewound' | 'TrajectoryDiscarded'
 >;
 
 /** The log with the `nth` entry of a type replaced by what `change` makes of it. */
-function withEntries<T extends LedgerType>(type: T, change: (fact: LogFact) => readonly LogFact[], nth = 1): RunFacts {
+function withEntries(type: CorruptedType, change: (fact: LogFact) => readonly LogFact[], nth = 1): RunFacts {
   let seen = 0;
   const training = good.training.flatMap((fact) => {
     if (fact.read.type === type) seen += 1;
@@ -23,8 +23,9 @@ function withEntries<T extends LedgerType>(type: T, change: (fact: LogFact) => r
   return { ...good, training };
 }
 
-const changed = <T extends LedgerType>(type: T, change: (event: EventByType[T]) => Partial<EventByType[T]>, nth = 1): RunFacts =>
-  withEntries(type, (fact) => [edit<T>(fact, (event) => ({ ...event, ...change(event) }))], nth);
+function changed<T extends CorruptedType>(type: T, change: (event: EventByType[T]) => Partial<EventByType[T]>, nth = 1): RunFacts {
+  return withEntries(type, (fact) => [edit<T>(fact, (event) => ({ ...event, ...change(event) }))], nth);
+}
 
 const stepsIn = ({ training }: RunFacts): readonly EventByType['StepCompleted'][] =>
   training.flatMap(({ read }) => (read.type === 'StepCompleted' ? [read.event] : []));
@@ -63,6 +64,7 @@ describe('the oracle, of an external trainer', () => {
       granted: verdict.steps + 2,
       committed: verdict.steps,
       open: 0,
+      rewinds: 1,
       released: { returned: 1, fenced: 1 },
     });
     expect(verdict.discards['rewound']).toBeGreaterThan(0);

@@ -135,6 +135,7 @@ export function tableOf(report: TortureReport): readonly string[] {
     ['records repeated / turns unused', `${needless.recordsRepeated} / ${needless.turnsUnused}`],
     ['leases granted / committed / open', `${leases.granted} / ${leases.committed} / ${leases.open}`],
     ...Object.entries(leases.released).map(([reason, times]) => [`  ${reason}`, times ?? 0] as const),
+    ['rewinds', leases.rewinds],
     ['leases / lineages wrong', `${count('lease')} / ${count('lineage')}`],
     ['versions missing or wrong', count('version', 'chain')],
     ['steps that differ from the records', count('step')],

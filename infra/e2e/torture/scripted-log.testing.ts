@@ -5,7 +5,7 @@ import type { TrainerDeps } from '../../../consumers/trainer/deps.ts';
 import { createCodec } from '../../../schemas/codec.ts';
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Learner } from '../../../streams/core/learning.ts';
-import type { OutgoingEvent } from '../../../streams/core/ports.ts';
+import type { Following, OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
 import { codecReader } from '../../testing/codec-reader.ts';
@@ -107,7 +107,7 @@ function answersTo(request: TrajectoryRequested, behind: number): readonly Outgo
 }
 
 /** A log, and a worker that answers what is asked for in it; its first turn is so many versions behind. */
-export async function newScriptedLog(behind = 1): Promise<{ readonly log: MemoryLog; close(): Promise<void> }> {
+export async function newScriptedLog(behind = 1): Promise<{ readonly log: MemoryLog; readonly worker: Following }> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const events = codecReader(log.codec);
   const worker = await log.reader().follow({
@@ -122,5 +122,5 @@ export async function newScriptedLog(behind = 1): Promise<{ readonly log: Memory
       }
     },
   });
-  return { log, close: () => worker.close() };
+  return { log, worker };
 }
