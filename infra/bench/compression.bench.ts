@@ -28,7 +28,7 @@ const HELP = 'npm run bench compression -- --kept DIR [--topic rollouts] [--mb 2
 /** Bytes of a batch before its records; its length counts from the end of the length field. */
 const [HEADER, LENGTH_AT, LENGTH_END, ATTRIBUTES_AT, CODEC_MASK] = [61, 8, 12, 21, 7];
 
-interface Codec {
+interface BatchCodec {
   readonly name: string;
   pack(plain: Buffer): Buffer;
   unpack(packed: Buffer): Buffer;
@@ -43,7 +43,7 @@ interface CodecResult {
 
 type Zstd = Partial<Record<'zstdCompressSync' | 'zstdDecompressSync', (bytes: Buffer) => Buffer>>;
 
-function codecs(): readonly Codec[] {
+function codecs(): readonly BatchCodec[] {
   const { zstdCompressSync, zstdDecompressSync } = zlib as Zstd;
   const zstd = zstdCompressSync !== undefined && zstdDecompressSync !== undefined;
   if (!zstd) say(`Node ${process.versions.node} has no zstd`);
@@ -88,7 +88,7 @@ function* batchesIn(segment: Buffer): Generator<{ readonly codec: number; readon
   }
 }
 
-function measure(codec: Codec, batches: readonly Buffer[]): CodecResult {
+function measure(codec: BatchCodec, batches: readonly Buffer[]): CodecResult {
   const [packMs, unpackMs]: [number[], number[]] = [[], []];
   let bytes = 0;
   for (const plain of batches) {

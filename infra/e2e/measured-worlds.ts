@@ -15,12 +15,12 @@ export interface MeasuredWorld {
 }
 
 /** Measures in a world, and ends it. */
-type Measuring<T> = (world: MeasuredWorld) => Promise<T>;
+type MeasureIn<T> = (world: MeasuredWorld) => Promise<T>;
 
 /** As `TURNSTREAM_API_FRESH_MS` has it when nothing is set. */
 export const FRESH_MS = 200;
 
-export async function inSmallWorld<T>(measure: Measuring<T>): Promise<T> {
+export async function inSmallWorld<T>(measure: MeasureIn<T>): Promise<T> {
   const world = await startDashboardWorld({ freshMs: FRESH_MS });
   try {
     return await measure({ url: world.url, store: world.store, writer: world.log.writer() });
@@ -49,10 +49,10 @@ export interface LoadedFigures<T> {
 export const largeRun = 'ten-million';
 const STORED = 'select sum(rows) as turns from system.parts where table = {table:String} and active';
 
-export const inLargeWorld = <T>(large: LargeWorld, measure: Measuring<T>): Promise<LoadedFigures<T>> =>
+export const inLargeWorld = <T>(large: LargeWorld, measure: MeasureIn<T>): Promise<LoadedFigures<T>> =>
   withSite((site) => measureLoaded(site, large, measure));
 
-async function measureLoaded<T>(site: BenchSite, large: LargeWorld, measure: Measuring<T>): Promise<LoadedFigures<T>> {
+async function measureLoaded<T>(site: BenchSite, large: LargeWorld, measure: MeasureIn<T>): Promise<LoadedFigures<T>> {
   const world = await startTablesWorld(site, 'dash', 4);
   const { store } = world;
   const sink = await world.startWarehouse();
