@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
 
   async function completeStep(step: number): Promise<void> {
     for (const [table, more] of Object.entries({ steps: `, ${step} as version_after`, step_figures: '' })) {
-      const row = `select * replace (toInt32(${step}) as step${more}) from ${table} where run_id = '${longRun}' and step = ${LAST_STEP}`;
+      const row = `select * replace (toInt32(${step}) as step${more}) from ${table} as last where run_id = '${longRun}' and last.step = ${LAST_STEP}`;
       await journey.world.store.command(`insert into ${table} ${row}`);
     }
     const event = randomEvent('StepCompleted', seeded(1), { run_id: longRun, step, version_before: step - 1, version_after: step });
@@ -47,10 +47,11 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
   it('says so, keeps what it shows, and goes on by itself without gap or double', async () => {
     const tabs = new Map(await Promise.all(paths.map(open)));
     const of = (path: string): Page => tabs.get(path) ?? journey.page;
+    const written = [await write(0)];
+    await expect.poll(() => rows(of(tail))).toEqual(written);
     const before = new Map(await Promise.all([...tabs].map(async ([path, tab]) => [path, await lines(tab)] as const)));
     const start = await journey.world.loseApi();
     for (const tab of tabs.values()) await sign(tab).waitFor();
-    const written: string[] = [];
     for (const until = Date.now() + AWAY_MS; Date.now() < until;) {
       written.push(await write(written.length));
       await journey.page.waitForTimeout(EVERY_MS);
