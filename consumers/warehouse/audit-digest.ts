@@ -11,6 +11,15 @@ const REMEMBERED_CHARS = 16_384;
 /** Total characters of cached texts. */
 const MOST_CHARS = 64_000_000;
 
+/** Digests of texts that a reader delivered apart: one buffer for each distinct text. */
+const ofBuffers = new WeakMap<Buffer, string>();
+
+function digestApart(text: Buffer): string {
+  const known = ofBuffers.get(text) ?? hash('sha256', text, 'hex');
+  ofBuffers.set(text, known);
+  return known;
+}
+
 let remembered = new Map<string, string>();
 let chars = 0;
 
@@ -28,12 +37,14 @@ function digestOf(text: string): string {
   return digest;
 }
 
-/** The row with digests instead of its long texts. */
-export function digested(table: TableName, row: Row): Row {
+/** The row with digests instead of its long texts. `apart` is the tool result if the row was built without it. */
+export function digested(table: TableName, row: Row, apart?: Buffer): Row {
   const columns = LONG_TEXTS[table];
   if (columns === undefined) return row;
   const copy: Record<string, Cell> = { ...row };
-  for (const column of columns) copy[column] = digestOf(String(row[column]));
+  for (const column of columns) {
+    copy[column] = apart !== undefined && column === 'tool_result' ? digestApart(apart) : digestOf(String(row[column]));
+  }
   return copy;
 }
 

@@ -12,6 +12,8 @@ import type { TableName } from './rows/tables.ts';
 
 export interface AuditSources {
   readonly reader: LogReader;
+  /** Reads the slices: its records may have their shared texts apart. */
+  readonly slices: LogReader;
   readonly events: EventReader;
   readonly store: Store;
   readonly deadLetterBytes: number;
@@ -64,10 +66,10 @@ class SliceReplay implements Replayed {
   }
 
   async run(slice: readonly OffsetWindow[], onRecords: (records: number) => void): Promise<void> {
-    const { reader, signal } = this.#reading;
+    const { slices, signal } = this.#reading;
     try {
       const range = { from: firstsOf(slice), to: endsOf(slice), onSkipped: () => undefined, ...(signal === undefined ? {} : { signal }) };
-      for await (const { records } of batchesOf(reader, this.#topic.topic, range)) {
+      for await (const { records } of batchesOf(slices, this.#topic.topic, range)) {
         for (const record of records) {
           // Awaited only when necessary: this runs once per record of the log.
           const waiting = this.#expect(record);
@@ -98,7 +100,7 @@ class SliceReplay implements Replayed {
     switch (expectation.kind) {
       case 'rows':
         for (const { table, row } of expectation.rows) {
-          this.#batch.add(table, digested(table, row), weightOf(table, row, record.value?.length ?? 0));
+          this.#batch.add(table, digested(table, row, record.textApart), weightOf(table, row, record.value?.length ?? 0));
         }
         return undefined;
       case 'as-stored': {

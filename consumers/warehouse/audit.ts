@@ -17,6 +17,8 @@ import { warehouseTopics } from './rows/tables.ts';
 
 export interface AuditDeps {
   readonly reader: LogReader;
+  /** Reads the slices, and may keep shared texts apart; `reader` by default. */
+  readonly slices?: LogReader;
   readonly events: EventReader;
   readonly offsets: GroupOffsets;
   readonly store: Store;
@@ -98,10 +100,10 @@ class Auditor {
   #of = 0;
 
   constructor(deps: AuditDeps) {
-    const { options = {}, reader, events, store, signal } = deps;
+    const { options = {}, reader, slices = reader, events, store, signal } = deps;
     this.#deps = deps;
     this.#options = options;
-    this.#reading = { reader, events, store, signal, deadLetterBytes: options.deadLetterBytes ?? DEAD_LETTER_BYTES };
+    this.#reading = { reader, slices, events, store, signal, deadLetterBytes: options.deadLetterBytes ?? DEAD_LETTER_BYTES };
     this.#findings = new AuditFindings(options.differences ?? 20, options.resume);
     this.#pace = new Pace(options.sliceRecords);
   }

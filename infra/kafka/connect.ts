@@ -69,7 +69,8 @@ export interface KafkaConnection {
   transactional(transactionalId: string, reach?: ReachPoint): Promise<TransactionalWriter>;
   /** The same, for raw records next to events. */
   transactionalMixed(transactionalId: string): Promise<MixedTransactionalWriter>;
-  reader(): LogReader;
+  /** With `textsApart`, tool results that turns share are not in the values but beside them, which saves copies of long texts. */
+  reader(how?: { readonly textsApart?: boolean }): LogReader;
   /** Each call creates another member. */
   group(): GroupConsumer;
   readonly offsets: KafkaGroupOffsets;
@@ -102,7 +103,8 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const closing = new AbortController();
   const tellSkipped = createSkippedTeller(options);
   const texts = options.wholeTurns === false ? undefined : createTextReader(options, () => log);
-  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped, texts });
+  const reading = { ...common, closing: closing.signal, tellSkipped, texts };
+  const log = createLogReader(reading);
   const offsets = createGroupOffsets({ ...common, bounds: log.rawBounds });
   const closers = createClosers();
   const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly RecordPlacement[]> =>
@@ -126,11 +128,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
       const writer = await openTransactionalWriter({ ...options, kafka, transactionalId });
       return closers.track(createMixedTransactionalWriter(writer, context));
     },
-    reader: () => ({
-      bounds: (topic) => log.bounds(topic),
-      readToEnd: (topic, read) => log.readToEnd(topic, read),
-      follow: async (follow) => closers.track(await log.follow(follow)),
-    }),
+    reader: ({ textsApart = false } = {}) => tracked(textsApart ? createLogReader({ ...reading, textsApart }) : log, closers),
     group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds: log.rawBounds, tellSkipped, texts })),
     offsets,
     runs,
@@ -203,5 +201,14 @@ function createClosers() {
       const results = await Promise.allSettled([...open].map((close) => close()));
       return results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     },
+  };
+}
+
+/** A reader whose followers are closed with the connection. */
+function tracked(log: RawLogReader, closers: ReturnType<typeof createClosers>): LogReader {
+  return {
+    bounds: (topic) => log.bounds(topic),
+    readToEnd: (topic, read) => log.readToEnd(topic, read),
+    follow: async (follow) => closers.track(await log.follow(follow)),
   };
 }

@@ -41,6 +41,8 @@ export interface LogRecord {
   readonly headers: Readonly<Record<string, Buffer>>;
   /** Epoch of the partition leader that wrote the record, if the log reports it. It never decreases within a partition. */
   readonly leaderEpoch?: number;
+  /** Tool result of a turn whose value has an empty one, from a reader that keeps shared texts apart. */
+  readonly textApart?: Buffer | undefined;
 }
 
 export type EventRead =

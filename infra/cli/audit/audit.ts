@@ -64,7 +64,17 @@ async function compare({ log, config, store, group }: AuditTarget, work: AuditWo
       work.logger.warn({ error: messageOf(error) }, 'the progress of the audit cannot be saved: it continues, but cannot be resumed');
     });
   const result = await audit({
-    ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock, group, signal, onProgress },
+    ...{
+      events: log.events,
+      store,
+      reader: log.kafka.reader(),
+      slices: log.kafka.reader({ textsApart: true }),
+      offsets: log.kafka.offsets,
+      clock: systemClock,
+      group,
+      signal,
+      onProgress,
+    },
     ...(sample === undefined ? { onSlice } : {}),
     options: {
       ...{ differences, allowLag: true },

@@ -59,7 +59,7 @@ async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord
   });
   for (const record of records) {
     const text = texts.get(record.lacks?.sha256 ?? '');
-    if (text !== undefined) record.give(text);
+    if (text !== undefined) record.give(text, false);
   }
 }
 

@@ -35,6 +35,8 @@ export interface LogReaderOptions {
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
   /** Without it, turns stay without their shared texts. */
   readonly texts?: TextReader | undefined;
+  /** Leaves shared texts out of the values: they are `textApart` of their records. */
+  readonly textsApart?: boolean;
 }
 
 export interface ReadOptions {
@@ -164,7 +166,7 @@ export class PositionedRead {
     const position = this.#positions.get(at) ?? 0;
     if (instance.isOver() || batch.nextOffset <= position) return;
     await this.#tellIfSkipped(batch, position);
-    await this.#reader.texts?.fill(batch);
+    await this.#reader.texts?.fill(batch, this.#reader.textsApart);
     await this.#options.onBatch(from(batch, position));
     this.#positions.set(at, batch.nextOffset);
     this.#proven = instance;

@@ -53,8 +53,8 @@ export interface FetchedRecord extends LogRecord {
   place: TopicPartition;
   /** Reference to the shared text that is missing from the record; undefined once the text is set. */
   readonly lacks: TextReference | undefined;
-  /** Inserts the missing text into the value and removes the reference from the headers. */
-  give(text: Buffer): void;
+  /** Inserts the missing text into the value, or keeps it apart, and removes the reference from the headers. */
+  give(text: Buffer, apart: boolean): void;
 }
 
 const nowhere: TopicPartition = { topic: 'rollouts', partition: -1 };
@@ -88,6 +88,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   /** The value with its text inserted. */
   #value: Buffer | undefined;
   #text: Buffer | undefined;
+  #isApart = false;
 
   constructor(source: BatchSource, offset: number, timestampMs: number) {
     super();
@@ -112,9 +113,13 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   }
 
   get value(): Buffer | null {
-    if (this.#text === undefined) return this.#lyingValue();
+    if (this.#text === undefined || this.#isApart) return this.#lyingValue();
     const value = (this.#value ??= withText(this.#lyingValue() ?? empty, this.#lacks?.at ?? -1, this.#text));
     return value;
+  }
+
+  get textApart(): Buffer | undefined {
+    return this.#isApart ? this.#text : undefined;
   }
 
   #lyingValue(): Buffer | null {
@@ -133,8 +138,9 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
     this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
   }
 
-  give(text: Buffer): void {
+  give(text: Buffer, apart: boolean): void {
     this.#text = text;
+    this.#isApart = apart;
     const { [TEXT_HEADER]: _reference, ...others } = this.headers;
     this.#headers = others;
   }

@@ -40,19 +40,19 @@ export class TextReader {
     this.#options = options;
   }
 
-  /** Restores the texts of a batch. Waits only for texts that are not known yet. */
-  fill(batch: FetchedBatch): Promise<void> | undefined {
+  /** Restores the texts of a batch, within the values or `apart`. Waits only for texts that are not known yet. */
+  fill(batch: FetchedBatch, apart = false): Promise<void> | undefined {
     // Texts contain no references: a reader of `texts` would wait for itself.
     if ((batch.topic as string) === TEXTS_TOPIC) return undefined;
     let lacking = 0;
-    for (const record of batch.records) if (!this.#give(record)) lacking += 1;
-    return lacking === 0 ? undefined : this.#complete(batch);
+    for (const record of batch.records) if (!this.#give(record, apart)) lacking += 1;
+    return lacking === 0 ? undefined : this.#complete(batch, apart);
   }
 
-  async #complete(batch: FetchedBatch): Promise<void> {
+  async #complete(batch: FetchedBatch, apart: boolean): Promise<void> {
     const [own] = await this.#options.bounds();
     if (own !== undefined) await this.#reach(own.end);
-    const missing = batch.records.filter((record) => !this.#give(record)).length;
+    const missing = batch.records.filter((record) => !this.#give(record, apart)).length;
     if (missing === 0) return;
     const { topic, partition } = batch;
     this.#options.metrics?.count('kafka_missing_texts_total', { topic }, missing);
@@ -64,11 +64,11 @@ export class TextReader {
     await following?.close();
   }
 
-  #give(record: FetchedRecord): boolean {
+  #give(record: FetchedRecord, apart: boolean): boolean {
     const { lacks } = record;
     if (lacks === undefined) return true;
     const text = this.#texts.get(lacks.sha256);
-    if (text !== undefined) record.give(text);
+    if (text !== undefined) record.give(text, apart);
     return text !== undefined;
   }
 

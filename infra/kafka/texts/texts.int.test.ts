@@ -80,6 +80,11 @@ describe('what is written to Kafka', () => {
     expect(read.map(resultOf)).toEqual(expected);
     expect(read.some(({ headers }) => TEXT_HEADER in headers)).toBe(false);
 
+    const apart: LogRecord[] = [];
+    await late.reader({ textsApart: true }).readToEnd('rollouts', { onBatch: ({ records }) => void apart.push(...records) });
+    expect(apart.slice(before).map(resultOf)).toEqual([...results.map(() => ''), 'short', page('once')]);
+    expect(apart.slice(before).map(({ textApart }) => textApart?.toString())).toEqual([...results, undefined, undefined]);
+
     const bare = connect({ wholeTurns: false });
     onTestFinished(() => bare.close());
     const unfilled = (await readAll(bare)).slice(before);
