@@ -2,7 +2,16 @@
 import type { Codec } from '../../schemas/codec.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
-import type { Clock, EventReader, GroupOffsets, LogReader, Logger, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
+import type {
+  Clock,
+  EventReader,
+  GroupOffsets,
+  LogReader,
+  Logger,
+  RunIndex,
+  RunStart,
+  TransactionalWriter,
+} from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
 import type { SnapshotStore } from './snapshot.ts';
 import type { WeightsStore } from './checkpoints.ts';
@@ -91,8 +100,8 @@ export interface TrainerLife extends TrainerDeps {
   /** Where topics end. */
   readonly watch: CutWatch;
   readonly wake: Wake;
-  /** Nothing was published of the run before this offset of policies. */
-  readonly policiesFrom: number;
+  /** Nothing of the run was written before these offsets. */
+  readonly start: RunStart;
   /** What the log no longer held when this trainer started; empty when all was there. */
   readonly notice: string;
 }
@@ -120,8 +129,8 @@ export interface Loop {
   lookDue: boolean;
   /** Partitions of tasks in which the workers have been given their start; undefined before the first look. */
   placed: Set<number> | undefined;
-  /** Records that had been folded at the newest snapshot. */
-  snapshotAt: number;
+  /** The newest snapshot: records that had been folded, when it was taken, and how long that took. */
+  snapshot: { readonly folded: number; readonly atMs: number; readonly tookMs: number } | undefined;
   isKeeping: boolean;
   /** The warning that most is discarded has been given and still holds. */
   toldWaste: boolean;

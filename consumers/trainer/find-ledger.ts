@@ -8,7 +8,6 @@ import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { foldLedger } from '../../streams/run/fold.ts';
 import { forgetBehind } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { unpackSnapshot, type SnapshotStore } from './snapshot.ts';
 
 export interface LedgerSearchOptions {
   readonly runId: string;
@@ -20,15 +19,11 @@ export interface LedgerSearchOptions {
     readonly committed: () => Promise<RunStart | undefined>;
     readonly index: RunIndex;
   };
-  /** Saves folding the entries that a snapshot covers; nothing else depends on it. */
-  readonly snapshots?: Pick<SnapshotStore, 'read'>;
 }
 
 export interface FoldedLedger {
   /** Folded from the ledger alone. */
   readonly state: RunState;
-  /** The state of a snapshot that matches this ledger, plus every later entry. */
-  readonly kept: RunState | undefined;
   readonly resume: Resume;
   /** Position of the run's first entry. */
   readonly start: RunStart;
@@ -68,8 +63,7 @@ async function readKnown(
 
 /** 'none' when the run has no entry from there on, 'elsewhere' when its first entry is earlier. */
 async function readFrom(source: LedgerSearchOptions, start: RunStart): Promise<LedgerLookup> {
-  const snapshot = await source.snapshots?.read();
-  const fold = new LedgerFold(source.runId, snapshot === undefined ? undefined : unpackSnapshot(snapshot, source.runId));
+  const fold = new LedgerFold(source.runId);
   for await (const { entry, body, offset } of entriesOf(source, new Map([[0, start.training]]))) {
     if (fold.isEmpty() && entry.event.sequence !== 0) return 'elsewhere';
     fold.take(entry, body, offset);
@@ -79,14 +73,11 @@ async function readFrom(source: LedgerSearchOptions, start: RunStart): Promise<L
 
 class LedgerFold {
   readonly #state: RunState;
-  readonly #snapshot: RunState | undefined;
-  #kept: RunState | undefined;
   #resume: Resume | undefined;
   #first = -1;
 
-  constructor(runId: string, snapshot: RunState | undefined) {
+  constructor(runId: string) {
     this.#state = newRunState(runId);
-    this.#snapshot = snapshot;
   }
 
   isEmpty(): boolean {
@@ -97,16 +88,15 @@ class LedgerFold {
   take(entry: LedgerEntry, body: Buffer, offset: number): void {
     this.#check(entry, offset);
     foldLedger(this.#state, entry, { body, offset });
-    if (this.#kept !== undefined) foldLedger(this.#kept, entry, { body, offset });
-    else if (this.#isAt(this.#snapshot)) this.#kept = this.#snapshot;
-    if (entry.type !== 'StepCompleted' && entry.type !== 'BatchCollected' && entry.type !== 'RunStarted') return;
-    this.#resume = entry.event.resume;
-    forgetBehind(this.#state, this.#resume);
+    const resume = resumeIn(entry);
+    if (resume === undefined) return;
+    this.#resume = resume;
+    forgetBehind(this.#state, resume);
   }
 
   result({ policies }: RunStart): FoldedLedger | undefined {
     if (this.#resume === undefined) return undefined;
-    return { state: this.#state, kept: this.#kept, resume: this.#resume, start: { training: this.#first, policies } };
+    return { state: this.#state, resume: this.#resume, start: { training: this.#first, policies } };
   }
 
   #check({ event }: LedgerEntry, offset: number): void {
@@ -120,14 +110,8 @@ class LedgerFold {
       );
     }
   }
-
-  /** The snapshot was taken right after the entry that was folded last. */
-  #isAt(snapshot: RunState | undefined): boolean {
-    const { chain, ledgerPosition } = this.#state;
-    return (
-      snapshot?.chain.sequence === chain.sequence &&
-      snapshot.chain.previousSha256 === chain.previousSha256 &&
-      snapshot.ledgerPosition === ledgerPosition
-    );
-  }
 }
+
+/** The resume point that an entry commits. */
+export const resumeIn = (entry: LedgerEntry): Resume | undefined =>
+  entry.type === 'StepCompleted' || entry.type === 'BatchCollected' || entry.type === 'RunStarted' ? entry.event.resume : undefined;

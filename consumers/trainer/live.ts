@@ -20,8 +20,11 @@ const TICK_MS = 200;
 /** Plans without a step wait this long, so that a burst of finished groups costs one transaction. */
 const PLAN_INTERVAL_MS = 40;
 
-/** Maximum number of records that a restart folds again, which takes 2 to 3 s on two cores. */
-const SNAPSHOT_RECORDS = 500_000;
+/** A snapshot is due after this many records, which a restart folds again in less than a second on two cores... */
+const SNAPSHOT_RECORDS = 100_000;
+/** ...unless it would take more than this share of the time, but no later than after this many records. */
+const SNAPSHOT_SHARE = 0.02;
+const SNAPSHOT_MOST_RECORDS = 500_000;
 
 /** Runs until the steps are done or `signal` aborts. */
 export async function live(life: TrainerLife, signal: AbortSignal): Promise<TrainerEnd> {
@@ -32,7 +35,7 @@ export async function live(life: TrainerLife, signal: AbortSignal): Promise<Trai
     leaseTimes: new Map(),
     aheadOf: undefined,
     measuring: life.external === undefined ? undefined : createMeasuring(life.external.rows, wake.now),
-    ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false },
+    ...{ snapshot: undefined, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false },
   };
   life.external?.desk.open(wake.now);
   try {
@@ -63,17 +66,27 @@ async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Pr
 
 /** Called between commits. A snapshot is a cache: if it cannot be written, the run continues and a restart takes longer. */
 function keepSnapshot(life: TrainerLife, snapshots: SnapshotStore, loop: Loop): void {
-  if (!life.feed.caughtUp || loop.isKeeping || life.feed.folded - loop.snapshotAt < SNAPSHOT_RECORDS) return;
-  loop.snapshotAt = life.feed.folded;
+  const nowMs = life.clock.monotonic();
+  if (!life.feed.caughtUp || loop.isKeeping || !isSnapshotDue(loop, life.feed.folded, nowMs)) return;
+  const bytes = packSnapshot({ state: life.state, start: life.start });
+  loop.snapshot = { folded: life.feed.folded, atMs: nowMs, tookMs: life.clock.monotonic() - nowMs };
   loop.isKeeping = true;
   snapshots
-    .write(packSnapshot(life.state))
+    .write(bytes)
     .catch((error: unknown) => {
       life.logger.warn({ error: messageOf(error) }, 'the snapshot of the folded state could not be kept; a restart refolds more');
     })
     .finally(() => {
       loop.isKeeping = false;
     });
+}
+
+/** The first is due at once: the next restart then does not read what this one has read. */
+function isSnapshotDue({ snapshot }: Loop, folded: number, nowMs: number): boolean {
+  if (snapshot === undefined) return true;
+  const records = folded - snapshot.folded;
+  const isCheap = (nowMs - snapshot.atMs) * SNAPSHOT_SHARE >= snapshot.tookMs;
+  return records >= (isCheap ? SNAPSHOT_RECORDS : SNAPSHOT_MOST_RECORDS);
 }
 
 async function turn(life: TrainerLife, loop: Loop): Promise<void> {

@@ -8,8 +8,9 @@ import { newRunState, type RecordMark, type RunState } from '../../streams/run/r
 import { isStillThere } from './cut-log.ts';
 import { batchesOf, ofRun } from '../../streams/core/read-log.ts';
 import { findLedger, type FoldedLedger, type LedgerSearchOptions } from './find-ledger.ts';
+import { fromSnapshot, type SnapshotSource } from './from-snapshot.ts';
 
-export interface RecoverySource extends LedgerSearchOptions {
+export interface RecoverySource extends SnapshotSource {
   /** The marks that the newest step committed, by partition. */
   readonly marks?: () => Promise<ReadonlyMap<number, RecordMark>>;
   /** The log was cut, so marks are looked up. Otherwise the feed checks them as it reads on, at no cost. */
@@ -36,15 +37,15 @@ interface CutPartition {
 export async function recoverRun(source: RecoverySource): Promise<Recovered> {
   // Read before checking whether the run exists: a trainer that starts the run later writes after these ends.
   const ends = await endsOfLog(source.log);
-  const ledger = await findLedger(source, ends);
-  if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], cut: [], start: ends };
-  const { state, cut } = (await keptState(source, ledger)) ?? (await atResumePoint(source, ledger));
+  const found = (await keptState(source)) ?? (await fromLedger(source, ends));
+  if (found === undefined) return { state: newRunState(source.runId), skipped: [], cut: [], start: ends };
+  const { state } = found;
   const skipped = [
     ...(await skippedOf(source.log, 'tasks', state.taskPositions)),
     ...(await skippedOf(source.log, 'rollouts', state.rolloutPositions)),
   ];
   await readTasks(source, state);
-  return { state, skipped, cut, start: ledger.start };
+  return { ...found, skipped };
 }
 
 async function endsOfLog(log: LogReader): Promise<RunStart> {
@@ -69,13 +70,15 @@ const endsOf = (bounds: Awaited<ReturnType<LogReader['bounds']>>): readonly numb
   return ends;
 };
 
-interface RecoveredRun {
-  readonly state: RunState;
-  readonly cut: readonly CutPartition[];
+type RecoveredRun = Omit<Recovered, 'skipped'>;
+
+async function fromLedger(source: RecoverySource, ends: RunStart): Promise<RecoveredRun | undefined> {
+  const ledger = await findLedger(source, ends);
+  return ledger === undefined ? undefined : atResumePoint(source, ledger);
 }
 
 /** A partition that was cut since is read from its first record, because the position of the cut is unknown. */
-async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<RecoveredRun> {
+async function atResumePoint(source: RecoverySource, { state, resume, start }: FoldedLedger): Promise<RecoveredRun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
   for (const [partition, mark] of (await source.marks?.()) ?? []) state.rolloutMarks.set(partition, mark);
@@ -85,7 +88,7 @@ async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLe
     positions.set(partition, first);
     if (topic === 'rollouts') state.rolloutMarks.delete(partition);
   }
-  return { state, cut };
+  return { state, cut, start };
 }
 
 async function cutOf(
@@ -106,12 +109,10 @@ async function cutOf(
   return cut;
 }
 
-/** The state of the snapshot, if it matches this log and saves work. */
-async function keptState(source: RecoverySource, { kept, resume }: FoldedLedger): Promise<RecoveredRun | undefined> {
-  if (kept === undefined) return undefined;
-  const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
-  if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
-  return (await cutOf(source, kept)).length === 0 ? { state: kept, cut: [] } : undefined;
+/** The state of the snapshot, if it matches this log. */
+async function keptState(source: RecoverySource): Promise<RecoveredRun | undefined> {
+  const kept = await fromSnapshot(source);
+  return kept === undefined || (await cutOf(source, kept.state)).length > 0 ? undefined : { ...kept, cut: [] };
 }
 
 async function skippedOf(

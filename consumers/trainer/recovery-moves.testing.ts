@@ -193,13 +193,15 @@ export async function live(
   return world;
 }
 
+const start = { training: 0, policies: 0 };
+
 /** Lives on after the snapshot; `keep` is called once, at a random moment. */
 export async function liveWithSnapshot(seed: number, moves: number): Promise<{ readonly world: RecoveryWorld; readonly snapshot: Buffer }> {
   const random = seeded(seed + 1);
   const at = Math.floor(random() * (moves + 1));
   let snapshot: Buffer = Buffer.alloc(0);
   const world = await live(seed, moves, (move, { state }) => {
-    if (move === at) snapshot = packSnapshot(state);
+    if (move === at) snapshot = packSnapshot({ state, start });
   });
-  return { world, snapshot: snapshot.length === 0 ? packSnapshot(world.state) : snapshot };
+  return { world, snapshot: snapshot.length === 0 ? packSnapshot({ state: world.state, start }) : snapshot };
 }

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../infra/testing/events.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
+import type { LogReader } from '../../streams/core/ports.ts';
 import { foldRequest, newGroup } from '../../streams/group/group.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { newRunState } from '../../streams/run/run-state.ts';
@@ -105,7 +106,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
           snapshots: { read: async () => snapshot },
         });
         const start = [...resumed.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
-        const kept = [...(unpackSnapshot(snapshot, runId)?.rolloutPositions.values() ?? [])].reduce((sum, offset) => sum + offset, 0);
+        const kept = [...(unpackSnapshot(snapshot, runId)?.state.rolloutPositions.values() ?? [])].reduce((sum, offset) => sum + offset, 0);
         expect(start).toBeGreaterThanOrEqual(kept);
         await foldRollouts(world, resumed);
         expect(summary(resumed)).toEqual(summary(world.state));
@@ -115,14 +116,40 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
+  it('reads only the entries of the ledger that a snapshot does not cover, and the last that it does', async () => {
+    const { world, snapshot } = await liveWithSnapshot(5, 300);
+    const position = unpackSnapshot(snapshot, runId)?.state.ledgerPosition ?? 0;
+    expect(position).toBeGreaterThan(10);
+    const read: number[] = [];
+    const log = world.log.reader();
+    const counting: LogReader = {
+      ...log,
+      readToEnd: (topic, how) =>
+        log.readToEnd(topic, {
+          ...how,
+          onBatch: (batch) => {
+            if (topic === 'training') read.push(...batch.records.map(({ offset }) => offset));
+            return how.onBatch(batch);
+          },
+        }),
+    };
+    await recoverRun({ runId, log: counting, events: world.events, snapshots: { read: async () => snapshot } });
+    expect(Math.min(...read)).toBe(position - 1);
+    expect(new Set(read).size).toBe(read.length);
+  });
+
   it('is the same with a snapshot that is damaged, of another run, or of another ledger', async () => {
     const { world, snapshot } = await liveWithSnapshot(3, 120);
     const other = await live(4, 120);
+    const start = { training: 0, policies: 0 };
     const damaged = Buffer.from(snapshot);
     damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1;
-    const ofAnotherRun = packSnapshot({ ...world.state, runId: 'run-b' });
-    const beyond = packSnapshot({ ...world.state, rolloutPositions: new Map([[0, 1_000_000]]) });
-    for (const bytes of [damaged, snapshot.subarray(0, 100), Buffer.alloc(0), ofAnotherRun, packSnapshot(other.state), beyond]) {
+    const ofAnotherRun = packSnapshot({ state: { ...world.state, runId: 'run-b' }, start });
+    const beyond = packSnapshot({ state: { ...world.state, rolloutPositions: new Map([[0, 1_000_000]]) }, start });
+    const { chain } = world.state;
+    const forked = packSnapshot({ state: { ...world.state, version: 999, chain: { ...chain, previousSha256: 'f'.repeat(64) } }, start });
+    const others = [ofAnotherRun, packSnapshot({ state: other.state, start }), beyond, forked];
+    for (const bytes of [damaged, snapshot.subarray(0, 100), Buffer.alloc(0), ...others]) {
       expect(summary((await restart(world, bytes)).state)).toEqual(summary(world.state));
     }
   });

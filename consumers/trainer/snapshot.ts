@@ -3,6 +3,7 @@
 // ledger is ignored, and the run is folded again from its resume point.
 import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
+import type { RunStart } from '../../streams/core/ports.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 
 /** Stores the newest snapshot of a run. */
@@ -13,24 +14,30 @@ export interface SnapshotStore {
   remove(): Promise<void>;
 }
 
-/** Increase this if the shape or the meaning of RunState changes; snapshot.test.ts detects a change of shape. */
-const FORMAT = 9;
+/** Increase this if the shape or the meaning of a snapshot changes; recovery.model.test.ts detects a change of shape. */
+const FORMAT = 10;
 const HASH_BYTES = 32;
 
 const hashOf = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();
 
-export function packSnapshot(state: RunState): Buffer {
-  const body = serialize({ format: FORMAT, state });
+export interface Snapshot {
+  readonly state: RunState;
+  /** No record of the run precedes it. */
+  readonly start: RunStart;
+}
+
+export function packSnapshot({ state, start }: Snapshot): Buffer {
+  const body = serialize({ format: FORMAT, state, start });
   return Buffer.concat([hashOf(body), body]);
 }
 
 /** Returns undefined for a snapshot of another version or run. */
-export function unpackSnapshot(bytes: Buffer, runId: string): RunState | undefined {
+export function unpackSnapshot(bytes: Buffer, runId: string): Snapshot | undefined {
   const body = bytes.subarray(HASH_BYTES);
   if (!hashOf(body).equals(bytes.subarray(0, HASH_BYTES))) return undefined;
   try {
-    const { format, state } = deserialize(body) as { format: number; state: RunState };
-    return format === FORMAT && state.runId === runId ? state : undefined;
+    const { format, ...snapshot } = deserialize(body) as Snapshot & { format: number };
+    return format === FORMAT && snapshot.state.runId === runId ? snapshot : undefined;
   } catch {
     return undefined;
   }

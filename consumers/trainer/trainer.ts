@@ -108,9 +108,8 @@ async function bringUp(
   };
   const feed = createRolloutFeed({ ...deps, state, signs, onFolded, onError: wake.fail });
   await feed.start();
-  const policiesFrom = recovered.start.policies;
   const rewardWait = createRewardWait({ timeoutMs: used.rewardTimeoutMs ?? Infinity });
-  return { ...deps, state, used, notice, committer, writer, feed, liveness, rewardWait, listening, watch, wake, policiesFrom };
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, rewardWait, listening, watch, wake, start: recovered.start };
 }
 
 const startsOf = ({ index, offsets, groups }: RunTrainerDeps) =>

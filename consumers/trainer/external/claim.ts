@@ -64,7 +64,7 @@ export async function refusedWith(life: ExternalLife, message: string): Promise<
 
 async function newestWeights(life: ExternalLife): Promise<NamedWeights> {
   const { runId, version } = life.state;
-  const found = await findPolicy(life, { runId, version }, life.policiesFrom);
+  const found = await findPolicy(life, { runId, version }, life.start.policies);
   if (found === undefined) return { version, uri: '', sha256: '', format: '', weights: 'unpublished' };
   const { uri, sha256, format } = found;
   return { version, uri, sha256, format, weights: uri === '' ? 'in_log' : 'elsewhere' };
@@ -83,7 +83,7 @@ async function rewindOf(
     ...{ weights_sha256: to.weightsSha256, epoch, reason },
   };
   life.logger.warn({ from: version - 1, to: to.version, reason }, 'the run goes back to an older version');
-  const found = await findPolicy(life, { runId, version: to.version }, life.policiesFrom);
+  const found = await findPolicy(life, { runId, version: to.version }, life.start.policies);
   const entry: PlainEntry = { type: 'RunRewound', fields };
   if (found === undefined) return { entry };
   const { event_id: _, run_id: __, occurred_at: ___, producer: ____, ...policy } = found;

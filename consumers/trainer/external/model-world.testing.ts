@@ -40,7 +40,7 @@ export type CallResult<T> = { readonly answer: T } | { readonly refused: string;
 const newLoop = (rows: BatchRows): Loop => ({
   measuring: createMeasuring(rows, () => undefined),
   ...{ training: undefined, waitedSinceMs: 0, lastPlanMs: 0, lookedUpTo: 0, lookDue: false, placed: undefined, leaseTimes: new Map() },
-  ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false, aheadOf: undefined },
+  ...{ snapshot: undefined, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false, aheadOf: undefined },
 });
 
 export interface ModelWorld {
@@ -65,7 +65,7 @@ async function lifeOf(world: Pick<ModelWorld, 'log'> & { nowMs: number }, state:
   const external = { rows: createLogRows({ log: log.reader(), events }), leaseMs: LEASE_MS, prefetch: PREFETCH, lingerMs: 0 };
   const life: Partial<Record<keyof ExternalLife, unknown>> = {
     ...{ runId: RUN, state, used: modelSettings, committer, clock, external, events, log: log.reader(), logger: silentLogger },
-    ...{ metrics: noMetrics, report: () => undefined, policiesFrom: 0, notice: '', architecture: { format: 'mlp-f32-v1' } },
+    ...{ metrics: noMetrics, report: () => undefined, start: { training: 0, policies: 0 }, notice: '', architecture: { format: 'mlp-f32-v1' } },
     feed: { exclusively: (work: () => Promise<unknown>) => work() },
     listening: { mayJudge: () => false },
   };

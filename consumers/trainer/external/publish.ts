@@ -15,7 +15,7 @@ export const publishJob =
     const { sha256, uri, format } = weights;
     const decision = decidePublish(life.state.leases, { epoch, version, sha256 });
     if (decision.kind === 'refused') return refusal(decision);
-    const last = await findPolicy(life, { runId: life.runId, version }, life.policiesFrom);
+    const last = await findPolicy(life, { runId: life.runId, version }, life.start.policies);
     const replayed = last?.sha256 === sha256 && last.uri === uri && last.format === format;
     if (!replayed) {
       const policy = policyOf(life, weights, { version, parent: parentOf(decision.commit) });

@@ -1,0 +1,53 @@
+// Brings the state of a snapshot up to the end of the ledger. Only entries after the snapshot are read: the hash of the last entry that it
+// covers also covers every entry before, so that a restart does not depend on the length of the run.
+import type { Position } from '../../schemas/generated/events.ts';
+import { advance } from '../../streams/ledger/chain.ts';
+import { entriesOf, type ReadEntry } from '../../streams/ledger/read-ledger.ts';
+import { foldLedger } from '../../streams/run/fold.ts';
+import type { RunState } from '../../streams/run/run-state.ts';
+import { resumeIn, type LedgerSearchOptions } from './find-ledger.ts';
+import { unpackSnapshot, type Snapshot, type SnapshotStore } from './snapshot.ts';
+
+/** More records than this are not folded again only because a snapshot is older than the newest resume point. */
+const MOST_BEHIND = 500_000;
+
+export interface SnapshotSource extends LedgerSearchOptions {
+  /** A cache: without it, or if it does not match this log, the whole ledger is read. */
+  readonly snapshots?: Pick<SnapshotStore, 'read'>;
+}
+
+/** Undefined if there is no snapshot, it does not belong to this ledger, or it is so old that it saves nothing. */
+export async function fromSnapshot(source: SnapshotSource): Promise<Snapshot | undefined> {
+  const bytes = await source.snapshots?.read();
+  const snapshot = bytes === undefined ? undefined : unpackSnapshot(bytes, source.runId);
+  if (snapshot === undefined || snapshot.state.chain.sequence === 0) return undefined;
+  return (await foldRest(source, snapshot.state)) ? snapshot : undefined;
+}
+
+/** False if the ledger does not continue the snapshot. */
+async function foldRest(source: LedgerSearchOptions, state: RunState): Promise<boolean> {
+  let isKnown = false;
+  let resume: readonly Position[] = [];
+  for await (const read of entriesOf(source, new Map([[0, state.ledgerPosition - 1]]))) {
+    if (!isKnown) {
+      if (!isLastOf(state, read)) return false;
+      isKnown = true;
+      continue;
+    }
+    const { entry, body, offset } = read;
+    const { sequence, previousSha256 } = state.chain;
+    if (entry.event.sequence !== sequence || entry.event.previous_sha256 !== previousSha256) return false;
+    foldLedger(state, entry, { body, offset });
+    resume = resumeIn(entry)?.rollouts ?? resume;
+  }
+  return isKnown && behind(state, resume) <= MOST_BEHIND;
+}
+
+/** Whether it is the last entry that the snapshot covers. */
+const isLastOf = ({ chain, ledgerPosition }: RunState, { entry: { event }, body, offset }: ReadEntry): boolean =>
+  offset === ledgerPosition - 1 &&
+  event.sequence === chain.sequence - 1 &&
+  advance({ sequence: event.sequence, previousSha256: event.previous_sha256 }, body).previousSha256 === chain.previousSha256;
+
+const behind = ({ rolloutPositions }: RunState, resume: readonly Position[]): number =>
+  resume.reduce((sum, { partition, offset }) => sum + Math.max(0, offset - (rolloutPositions.get(partition) ?? 0)), 0);
