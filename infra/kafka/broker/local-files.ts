@@ -129,8 +129,8 @@ export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, no
     `message.max.bytes=${MAX_MESSAGE_BYTES}`,
     `replica.fetch.max.bytes=${MAX_MESSAGE_BYTES}`,
     'log.retention.ms=-1',
-    // deleted records leave the disk one segment at a time
-    'log.segment.bytes=134217728',
+    // Deleted records leave the disk one segment at a time, and a broker that was killed reads the newest segment of every partition.
+    'log.segment.bytes=33554432',
     'log.retention.check.interval.ms=60000',
     'num.network.threads=2',
     'num.io.threads=4',
