@@ -57,6 +57,18 @@ describe('status channel', () => {
     ]);
   });
 
+  it('does not log a detail again whose figures alone changed', () => {
+    const { lines, logger: log } = logger();
+    const channel = createStatusChannel({ role: 'trainer', logger: log, send: undefined });
+    for (const groups of [64, 65, 66]) channel.report({ ...live(), detail: `48 of the last ${groups} groups were discarded` });
+    channel.report({ ...live(), detail: 'records were deleted before they were read' });
+    expect(lines.map(([, message]) => message)).toEqual([
+      'live: 48 of the last 64 groups were discarded',
+      'live: records were deleted before they were read',
+    ]);
+    expect(channel.current().detail).toBe('records were deleted before they were read');
+  });
+
   it('reads only its own messages', () => {
     const message = { type: 'status', role: 'api', status: live() };
     expect(parseStatusMessage(message)).toEqual(message);

@@ -40,7 +40,7 @@ export function createStatusChannel(options: {
     current: () => current,
     sinceMs: () => sinceMs,
     report(status) {
-      const changed = status.state !== current.state || status.detail !== current.detail;
+      const changed = status.state !== current.state || wordsOf(status.detail) !== wordsOf(current.detail);
       // an outage has a new reason with every attempt; reporting the first is enough
       const news = changed && !(status.state === 'waiting' && current.state === 'waiting');
       if (status.state !== current.state) sinceMs = Date.now();
@@ -55,6 +55,9 @@ export function createStatusChannel(options: {
     },
   };
 }
+
+/** A detail whose figures changed, such as "48 of the last 66 groups", is no change of its own. */
+const wordsOf = (detail: string): string => detail.replaceAll(/\d+/g, '');
 
 function logStatus(logger: Logger, status: RoleStatus): void {
   const fields = { state: status.state, ...status.figures };
