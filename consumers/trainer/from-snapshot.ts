@@ -6,7 +6,7 @@ import { entriesOf, type ReadEntry } from '../../streams/ledger/read-ledger.ts';
 import { foldLedger } from '../../streams/run/fold.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { resumeIn, type LedgerSearchOptions } from './find-ledger.ts';
-import { unpackSnapshot, type Snapshot, type SnapshotStore } from './snapshot.ts';
+import { unpackSnapshot, type RunSnapshot, type SnapshotStore } from './snapshot.ts';
 
 /** More records than this are not folded again only because a snapshot is older than the newest resume point. */
 const MOST_BEHIND = 500_000;
@@ -17,7 +17,7 @@ export interface SnapshotSource extends LedgerSearchOptions {
 }
 
 /** Undefined if there is no snapshot, it does not belong to this ledger, or it is so old that it saves nothing. */
-export async function fromSnapshot(source: SnapshotSource): Promise<Snapshot | undefined> {
+export async function fromSnapshot(source: SnapshotSource): Promise<RunSnapshot | undefined> {
   const bytes = await source.snapshots?.read();
   const snapshot = bytes === undefined ? undefined : unpackSnapshot(bytes, source.runId);
   if (snapshot === undefined || snapshot.state.chain.sequence === 0) return undefined;

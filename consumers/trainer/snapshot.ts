@@ -20,23 +20,23 @@ const HASH_BYTES = 32;
 
 const hashOf = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();
 
-export interface Snapshot {
+export interface RunSnapshot {
   readonly state: RunState;
   /** No record of the run precedes it. */
   readonly start: RunStart;
 }
 
-export function packSnapshot({ state, start }: Snapshot): Buffer {
+export function packSnapshot({ state, start }: RunSnapshot): Buffer {
   const body = serialize({ format: FORMAT, state, start });
   return Buffer.concat([hashOf(body), body]);
 }
 
 /** Returns undefined for a snapshot of another version or run. */
-export function unpackSnapshot(bytes: Buffer, runId: string): Snapshot | undefined {
+export function unpackSnapshot(bytes: Buffer, runId: string): RunSnapshot | undefined {
   const body = bytes.subarray(HASH_BYTES);
   if (!hashOf(body).equals(bytes.subarray(0, HASH_BYTES))) return undefined;
   try {
-    const { format, ...snapshot } = deserialize(body) as Snapshot & { format: number };
+    const { format, ...snapshot } = deserialize(body) as RunSnapshot & { format: number };
     return format === FORMAT && snapshot.state.runId === runId ? snapshot : undefined;
   } catch {
     return undefined;
