@@ -191,7 +191,7 @@ function reportOf({ behind, restarts, after }: RestartResults, environment: Benc
     method:
       'A real trainer (`turnstream trainer`) on a real broker of the same machine is killed after some steps; its open trajectories then get their turns. ' +
       'Timed from the start of the new process to its report after the first plan; memory is what Linux counts as resident, at its highest. ' +
-      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. The trainer that was killed had folded all turns and left the snapshot that it keeps every 500,000 records; every second restart has it deleted and refolds everything.',
+      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. The trainer that was killed had folded all turns and left a snapshot; every second restart has it deleted and refolds everything.',
     quick: flags.quick,
     environment,
     parameters: {
