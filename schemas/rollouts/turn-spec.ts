@@ -81,9 +81,24 @@ export type TurnFields = { readonly [F in keyof TurnRecorded]: FieldWriting & Co
 type Spans = readonly PolicySpan[];
 
 const UNKNOWN = -1;
-const known = (spans: Spans): readonly number[] => spans.flatMap(({ version }) => (version < 0 ? [] : [version]));
+
+// Loops without allocations: they run for every turn that is stored.
 
 /** -1 when no version is known, as for the newest. */
-export const oldestVersion = (spans: Spans): number => (spans.every(({ version }) => version < 0) ? UNKNOWN : Math.min(...known(spans)));
-export const newestVersion = (spans: Spans): number => Math.max(UNKNOWN, ...known(spans));
-export const unknownTokens = (spans: Spans): number => spans.reduce((sum, { version, tokens }) => (version < 0 ? sum + tokens : sum), 0);
+export function oldestVersion(spans: Spans): number {
+  let oldest = UNKNOWN;
+  for (const { version } of spans) if (version >= 0 && (oldest < 0 || version < oldest)) oldest = version;
+  return oldest;
+}
+
+export function newestVersion(spans: Spans): number {
+  let newest = UNKNOWN;
+  for (const { version } of spans) if (version > newest) newest = version;
+  return newest;
+}
+
+export function unknownTokens(spans: Spans): number {
+  let unknown = 0;
+  for (const { version, tokens } of spans) if (version < 0) unknown += tokens;
+  return unknown;
+}

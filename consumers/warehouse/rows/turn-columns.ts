@@ -105,21 +105,26 @@ function eachColumns(field: string, nested: readonly Nested[], over: ListReads):
       for (const take of takes) take(cursor);
     });
     const columns: Record<string, Column> = {};
-    for (const [column, { of }] of Object.entries(over)) columns[column] = figuresOf(listed, ends, of);
+    const figures = Object.entries(over);
+    const lists = figures.length > 0 ? itemsOf(listed, ends) : [];
+    for (const [column, { of }] of figures) columns[column] = Float64Array.from(lists, (items) => of(items as never));
     for (const { column, values } of listed) if (column !== undefined) columns[column] = { kind: 'lists', ends, items: values };
     return columns;
   };
 }
 
-function figuresOf(listed: Listed, ends: readonly number[], of: (items: never) => number): Float64Array {
-  return Float64Array.from(ends, (end, row) => {
-    const items: Record<string, unknown>[] = [];
-    for (let at = ends[row - 1] ?? 0; at < end; at += 1) {
-      const item: Record<string, unknown> = {};
-      for (const { name, values } of listed) if (!(values instanceof FoundTexts)) item[name] = values[at];
+/** The items of each row as objects, for the figures of a list. */
+function itemsOf(listed: Listed, ends: readonly number[]): readonly (readonly object[])[] {
+  const numbers = listed.flatMap(({ name, values }) => (values instanceof FoundTexts ? [] : [{ name, values }]));
+  let at = 0;
+  return ends.map((end) => {
+    const items: object[] = [];
+    for (; at < end; at += 1) {
+      const item: Record<string, number> = {};
+      for (const { name, values } of numbers) item[name] = values[at] ?? 0;
       items.push(item);
     }
-    return of(items as never);
+    return items;
   });
 }
 
