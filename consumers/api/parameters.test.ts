@@ -19,7 +19,7 @@ interface FieldSchema {
   readonly additionalProperties?: unknown;
 }
 
-interface Operation {
+interface DescribedOperation {
   readonly parameters?: readonly QueryParameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: FieldSchema }>> };
 }
@@ -39,7 +39,7 @@ let schemas: Readonly<Record<string, FieldSchema>>;
 beforeAll(async () => {
   server = await testApi({ store });
   const { paths, components } = (await server.app.inject('/openapi.json')).json<{
-    paths: Record<string, Record<string, Operation>>;
+    paths: Record<string, Record<string, DescribedOperation>>;
     components: { schemas: Record<string, FieldSchema> };
   }>();
   schemas = components.schemas;
