@@ -66,7 +66,7 @@ const recorded = Type.Object(
 const description =
   `Takes ${ACCEPTED} alone so far: a reward for an attempt or a turn of it. An answer of 200 means that all events are in the log. ` +
   'An event that is there already changes nothing, so a request may be repeated. A problem in any event refuses the request, names each ' +
-  'line in `errors`, and writes nothing. Whether the trajectory exists is not asked: the tables may be behind.';
+  'line in `errors`, and writes nothing. A body has at most 1 MiB. Whether the trajectory exists is not asked: the tables may be behind.';
 
 /** Accepts events of other programs. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (
