@@ -36,7 +36,12 @@ it('a search takes an expression of RE2, and says what is wrong with one', async
   for (const base of [`/v1/trajectories/${id}/find`, `${run}/find`]) {
     const wrong = await server.app.inject(`${base}?regex=%28`);
     expect([wrong.statusCode, wrong.json<JsonObject>()['code']]).toEqual([400, 'REQUEST_INVALID']);
-    for (const query of ['', '?q=a&regex=a']) expect((await server.app.inject(`${base}${query}`)).statusCode).toBe(400);
+    expect((await server.app.inject(base)).statusCode).toBe(400);
+    const both = async (query: string) => (await get(`${base}?${query}`))['items'] as JsonObject[];
+    const narrowed = await both(`q=${word}&regex=${encodeURIComponent(`(?i)${word.slice(0, 2)}`)}`);
+    expect(narrowed.length).toBeGreaterThan(0);
+    for (const one of narrowed) expect(String(one['match']).toLowerCase()).toBe(word.slice(0, 2).toLowerCase());
+    expect(await both(`q=${word}&regex=never%20in%20it`)).toEqual([]);
   }
 });
 

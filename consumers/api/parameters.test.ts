@@ -11,23 +11,43 @@ interface QueryParameter {
   readonly schema: { readonly enum?: readonly string[]; readonly items?: { readonly enum?: readonly string[] }; readonly type?: string };
 }
 
+interface FieldSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly anyOf?: readonly FieldSchema[];
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+  readonly additionalProperties?: unknown;
+}
+
+interface DescribedOperation {
+  readonly parameters?: readonly QueryParameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: FieldSchema }>> };
+}
+
 interface Route {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly parameters: readonly QueryParameter[];
+  readonly body?: FieldSchema | undefined;
 }
 
 const store = createFakeStore();
 let server: HttpServer;
 let routes: readonly Route[];
+let schemas: Readonly<Record<string, FieldSchema>>;
 
 beforeAll(async () => {
   server = await testApi({ store });
-  const { paths } = (await server.app.inject('/openapi.json')).json<{
-    paths: Record<string, Record<string, { parameters?: QueryParameter[] }>>;
+  const { paths, components } = (await server.app.inject('/openapi.json')).json<{
+    paths: Record<string, Record<string, DescribedOperation>>;
+    components: { schemas: Record<string, FieldSchema> };
   }>();
+  schemas = components.schemas;
   routes = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { parameters = [] }]) => ({ method: method.toUpperCase() as Route['method'], path, parameters })),
+    Object.entries(item).map(([method, { parameters = [], requestBody }]) => ({
+      ...{ method: method.toUpperCase() as Route['method'], path, parameters },
+      body: requestBody?.content['application/json']?.schema,
+    })),
   );
 });
 
@@ -38,7 +58,8 @@ afterAll(async () => {
 /** A path with every part filled in, and the query parameters that must be there. */
 function addressOf({ path, parameters }: Route, query: string): string {
   const needed = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => `${name}=a`);
-  return `${path.replace(/\{version\}/, 'latest').replace(/\{[^}]+\}/g, '1')}?${[...needed, query].join('&')}`;
+  const parts = path.replace(/\{version\}/, 'latest').replace(/\{batch\}/, 'a%2Fstep%2F1.0');
+  return `${parts.replace(/\{[^}]+\}/g, '1')}?${[...needed, query].join('&')}`;
 }
 
 /** A body that each route would take. */
@@ -53,11 +74,21 @@ function bodyOf(path: string): object {
   return path.startsWith('/registry/config') ? { compatibility: 'FULL_TRANSITIVE' } : { schema: '"string"' };
 }
 
-async function ask(route: Route, query: string) {
-  const { method, path } = route;
-  const answer = await server.app.inject({ method, url: addressOf(route, query), ...(method === 'GET' ? {} : { payload: bodyOf(path) }) });
+async function ask(route: Route, query: string, payload: object = bodyOf(route.path)) {
+  const { method } = route;
+  const answer = await server.app.inject({ method, url: addressOf(route, query), ...(method === 'GET' ? {} : { payload }) });
   return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
 }
+
+const resolved = (schema: FieldSchema): FieldSchema => schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
+
+/** The JSON types that a field takes. */
+function typesOf(schema: FieldSchema): readonly string[] {
+  const { type, anyOf = [] } = resolved(schema);
+  return type === undefined ? anyOf.flatMap(typesOf) : [type === 'integer' ? 'number' : type];
+}
+
+const values: Readonly<Record<string, unknown>> = { null: null, number: 5, string: 'x', boolean: true, array: [], object: {} };
 
 it('a parameter that a route does not know is refused by name, with those that it takes', async () => {
   expect(routes.length).toBeGreaterThan(45);
@@ -85,6 +116,45 @@ it('a value that a parameter does not know is refused with those that it takes',
   }
   expect(tried).toBeGreaterThan(30);
   expect(store.asked).toEqual([]);
+});
+
+it('a body field of another type, and one that nobody knows, are refused by name', async () => {
+  let tried = 0;
+  for (const route of routes.filter(({ body }) => body !== undefined && resolved(body).properties !== undefined)) {
+    const { properties = {}, additionalProperties } = resolved(route.body ?? {});
+    const fields = Object.entries(properties).map(([name, schema]) => [name, typesOf(schema)] as const);
+    const unknown = additionalProperties === false ? [['unknwon', []] as const] : [];
+    for (const [name, types] of [...fields.filter(([, known]) => known.length > 0), ...unknown]) {
+      for (const [type, value] of Object.entries(values)) {
+        if (types.includes(type)) continue;
+        tried += 1;
+        const { status, body } = await ask(route, '', { ...bodyOf(route.path), [name]: value });
+        const asked = { path: route.path, name, type };
+        expect({ ...asked, refused: status === 400 || status === 422 }).toEqual({ ...asked, refused: true });
+        expect({ ...asked, text: JSON.stringify(body) }).toEqual({ ...asked, text: expect.stringContaining(name) as string });
+      }
+    }
+  }
+  expect(tried).toBeGreaterThan(150);
+  expect(store.asked).toEqual([]);
+});
+
+const training = (rest: string): string => `/v1/runs/a/${rest}`;
+const sha256 = 'a'.repeat(64);
+const weights = { version: 0, uri: '', sha256, format: 'gguf' };
+it.each<[string, object, string]>([
+  [training('trainer'), { trainer_id: 't', rewind: { to_version: 0, reason: null } }, 'rewind.reason'],
+  [training('trainer'), { trainer_id: 't', rewind: { to_version: '0' } }, 'rewind.to_version'],
+  [training('trainer'), { trainer_id: 't', prepared: { batch_id: 'nonsense', weights_sha256: '' } }, 'prepared.batch_id'],
+  [training('batches:lease'), { epoch: 1, lineage: '', held: ['nonsense'] }, 'held.0'],
+  [training('batches:lease'), { epoch: 2 ** 31, lineage: '' }, 'epoch'],
+  [training('policies'), { ...weights, manifest: [{ name: null, sha256 }] }, 'manifest.0.name'],
+  [training('policies'), { ...weights, bytes: '7' }, 'bytes'],
+  ['/v1/batches/a%2Fstep%2F1.0:commit', { ...{ epoch: 1, batch_sha256: sha256, policy: null }, metrics: { loss: '1' } }, 'metrics.loss'],
+])('%s with %j is refused by name', async (url, payload, parameter) => {
+  const answer = await server.app.inject({ method: 'POST', url, payload });
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json<{ errors: object[] }>().errors).toContainEqual({ parameter, message: expect.any(String) as string });
 });
 
 it('a list is written with commas or repeated', async () => {

@@ -132,17 +132,34 @@ const SAID: Readonly<Record<ChatForm, string>> = {
 
 /**
  * A turn as messages: what the model wrote, and what it was answered. A tool that answered nothing is told by its status;
- * the answer ends the conversation.
+ * the answer ends the conversation. Texts are read of the chosen trajectories alone: `chosen` selects their ids.
  */
 const messages = (
   chat: ChatForm,
+  chosen: string,
 ): string => `select trajectory_id, attempt, uniqExact(turn) as known_turns, max(truncated) as any_truncated,
       arrayFlatten(arrayMap(one -> one.2, arraySort(one -> one.1, groupArray((turn, said))))) as spoken
     from (select trajectory_id, attempt, turn, truncated,
         ${SAID[chat]} as said
-      from turns where run_id = {run:String} and ${IN_RANGE} and ${BEFORE_END}
+      from turns where run_id = {run:String} and ${IN_RANGE} and trajectory_id in (${chosen}) and ${BEFORE_END}
       order by trajectory_id, attempt, turn, _offset limit 1 by trajectory_id, attempt, turn)
     group by trajectory_id, attempt`;
+
+/** Trajectories of a slice that are rewarded. */
+const rewarded = (selection: ExportSelection): string => `select * from ${counted(selection, IN_RANGE)}
+    where reward > {min_reward:Float64} and trajectory_id > {id:String} and trajectory_id <= {last_id:String}`;
+
+/** The best and the worst trajectory of each group of a slice, at places 1 and 2. */
+const extremes = (
+  selection: ExportSelection,
+): string => `select group_id, group_members, place, picked.1 as trajectory_id, picked.2 as attempt, picked.3 as reward, picked.4 as turns,
+          picked.5 as question, picked.6 as question_id
+        from (
+          select group_id, count() as group_members, groupArray((trajectory_id, attempt, reward, turns, question, question_id)) as members,
+            [arraySort(one -> (-one.3, one.1), members)[1], arraySort(one -> (one.3, one.1), members)[1]] as extremes
+          from ${counted(selection, `group_id > {id:String} and group_id <= {last_id:String} and ${IN_RANGE}`)}
+          group by group_id having max(reward) > min(reward))
+        array join extremes as picked, [1, 2] as place`;
 
 const bounded = (key: string): string => `${key} > ({id:String}, {attempt:Int32}) and ${key} <= ({last_id:String}, {last_attempt:Int32})`;
 
@@ -163,10 +180,9 @@ const ROWS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> 
       ended.answer, ended.f1, ended.em, ended.status, ended.turns, ended.tool_calls,
       ended.completion_tokens, ended.version_first, ended.version_last,
       told.any_truncated as truncated
-    from ${counted(selection, IN_RANGE)} as ended
-    inner join (${messages(selection.chat)}) as told using (trajectory_id, attempt)
-    where ended.reward > {min_reward:Float64} and told.known_turns = ended.turns
-      and trajectory_id > {id:String} and trajectory_id <= {last_id:String}
+    from (${rewarded(selection)}) as ended
+    inner join (${messages(selection.chat, `select trajectory_id from (${rewarded(selection)})`)}) as told using (trajectory_id, attempt)
+    where told.known_turns = ended.turns
     order by trajectory_id`,
   preferences: (selection) => `select [CAST(${plain(selection.chat, 'user', 'asked')}, '${MESSAGE_TYPE[selection.chat]}')] as prompt,
       CAST(best_spoken, '${chatType(selection.chat)}') as chosen, CAST(worst_spoken, '${chatType(selection.chat)}') as rejected,
@@ -179,16 +195,8 @@ const ROWS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> 
         anyIf(reward, place = 1) as best_reward, anyIf(reward, place = 2) as worst_reward,
         anyIf(trajectory_id, place = 1) as best_trajectory, anyIf(trajectory_id, place = 2) as worst_trajectory,
         anyIf(attempt, place = 1) as best_attempt, anyIf(attempt, place = 2) as worst_attempt, max(told.any_truncated) as any_cut
-      from (
-        select group_id, group_members, place, picked.1 as trajectory_id, picked.2 as attempt, picked.3 as reward, picked.4 as turns,
-          picked.5 as question, picked.6 as question_id
-        from (
-          select group_id, count() as group_members, groupArray((trajectory_id, attempt, reward, turns, question, question_id)) as members,
-            [arraySort(one -> (-one.3, one.1), members)[1], arraySort(one -> (one.3, one.1), members)[1]] as extremes
-          from ${counted(selection, `group_id > {id:String} and group_id <= {last_id:String} and ${IN_RANGE}`)}
-          group by group_id having max(reward) > min(reward))
-        array join extremes as picked, [1, 2] as place) as picks
-      inner join (${messages(selection.chat)}) as told using (trajectory_id, attempt)
+      from (${extremes(selection)}) as picks
+      inner join (${messages(selection.chat, `select trajectory_id from (${extremes(selection)})`)}) as told using (trajectory_id, attempt)
       where told.known_turns = picks.turns
       group by group_id having count() = 2)
     order by group_id`,

@@ -11,9 +11,12 @@ import { migrate } from '../clickhouse/migrate.ts';
 import { storeLog, storyRun, tellStory } from '../testing/api-story.ts';
 import { testApi } from '../testing/api.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
+import { stopFollowing } from '../testing/follow-events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { rewarded } from '../testing/rollout-events.ts';
+import { serveRun } from '../testing/served-run.ts';
 import { startTestStore } from '../testing/store.ts';
+import { newRig, scriptedWorker, settings } from '../testing/trainer-rig.ts';
 
 const { values: flags } = parseArgs({
   options: { schemathesis: { type: 'boolean', default: false }, examples: { type: 'string', default: '20' } },
@@ -98,13 +101,19 @@ for (const sequence of [300, 301, 302])
 for (const name of ['human', 'judge', 'unit-tests'])
   await more.writer().append([outgoing('RewardAttached', rewarded({ trajectory }, 0.5, { run_id: storyRun, name }))]);
 await storeLog(more, store, 'more');
-const server = await testApi({ store, log });
+// a run that an external trainer may claim, of the same name as that of the tables
+const rig = newRig();
+const { coordinator, stop } = serveRun(rig, {}, { settings: { ...settings, steps: 1_000 } });
+await scriptedWorker(rig);
+const server = await testApi({ store, log, coordinatorOf: async () => coordinator });
 try {
   const { url } = await server.listen();
   writeFileSync(join(home, 'openapi.json'), (await server.app.inject('/openapi.json')).body);
   await tryAll(url);
 } finally {
   await server.close();
+  await stop();
+  await stopFollowing();
   await store.close();
   await engine.stop();
 }

@@ -36,10 +36,22 @@ export async function serverWith(options: Partial<HttpServerOptions> = {}): Prom
   app.get(
     '/items/:id',
     {
-      schema: { tags, querystring: Type.Object({ limit: Type.Optional(Type.Integer({ maximum: 10 })) }, { additionalProperties: false }) },
+      schema: {
+        tags,
+        querystring: Type.Object(
+          {
+            limit: Type.Optional(Type.Integer({ maximum: 10 })),
+            share: Type.Optional(Type.Number()),
+            open: Type.Optional(Type.Boolean()),
+            names: Type.Optional(Type.Array(Type.String())),
+          },
+          { additionalProperties: false },
+        ),
+      },
     },
-    async () => ({}),
+    async ({ query }) => query,
   );
+  app.get('/numbered/:id(^[0-9]+$)', { schema: { tags } }, async () => ({}));
   app.post('/items', { config: { scope: 'write' }, schema: { tags, body: Type.Object({ name: Type.String() }) } }, async () => ({
     ok: true,
   }));

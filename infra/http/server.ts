@@ -68,8 +68,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // unknown parameters are reported, not dropped silently
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: 'array', allErrors: true } },
+    // unknown parameters are reported, not dropped silently; parameters.ts converts those that arrive as texts
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: true } },
     frameworkErrors: (error, request, reply) => {
       sendProblem({ error, request, reply, logger: options.logger });
     },
@@ -135,7 +135,8 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
 function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): never {
   const path = request.url.split('?')[0] ?? '';
   const allowed = methods.of(path);
-  if (allowed.length === 0) {
+  // a path that takes the method has a part that fits no route
+  if (allowed.length === 0 || allowed.includes(request.method)) {
     throw new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
   }
   reply.header('allow', allowed.join(', '));

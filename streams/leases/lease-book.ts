@@ -112,12 +112,12 @@ function addCommit(book: LeaseBook, commit: CommittedVersion): void {
   if (book.commits.length > REMEMBERED) book.commits.shift();
 }
 
-const BATCH = /^([a-z0-9][a-z0-9-]{0,62})\/step\/(\d{1,9})\.(\d{1,9})$/;
+export const batchIdPattern = /^([a-z0-9][a-z0-9-]{0,62})\/step\/([0-9]{1,9})\.([0-9]{1,9})$/;
 
 export const batchIdOf = (runId: string, step: number, tried: number): string => `${runId}/step/${step}.${tried}`;
 
 /** Returns undefined if the string is not a batch id. */
 export function parseBatchId(id: string): { readonly runId: string; readonly step: number; readonly tried: number } | undefined {
-  const [, runId, step, tried] = BATCH.exec(id) ?? [];
+  const [, runId, step, tried] = batchIdPattern.exec(id) ?? [];
   return runId === undefined ? undefined : { runId, step: Number(step), tried: Number(tried) };
 }

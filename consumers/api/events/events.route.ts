@@ -4,7 +4,8 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Clock } from '../../../streams/core/ports.ts';
 import { runParams } from '../route-kit.ts';
 import { createAppendInTime, type AppendOptions } from './append-in-time.ts';
-import { ACCEPTED, readRewards, type EventProblem } from './reward-lines.ts';
+import { rewardNamePattern } from '../../../streams/reward/attached.ts';
+import { ACCEPTED, limits, readRewards, type EventProblem } from './reward-lines.ts';
 
 export interface EventRoutesOptions {
   readonly writer: AppendOptions['writer'];
@@ -26,22 +27,33 @@ const example = { type: ACCEPTED, trajectory_id: 'demo-g000003.1', name: 'human'
 const postedEvent = Type.Object(
   {
     type: Type.Literal(ACCEPTED),
-    trajectory_id: Type.String({ description: '`<group_id>.<sample>`' }),
+    trajectory_id: Type.String({ pattern: limits.trajectory.source, description: '`<group_id>.<sample>`' }),
     value: Type.Number({ description: 'The reward; finite.' }),
-    attempt: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'Try at the trajectory.' })),
-    turn: Type.Optional(Type.Integer({ minimum: -1, default: -1, description: 'Turn that it is for; -1 = the whole attempt.' })),
+    attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.int, default: 0, description: 'Try at the trajectory.' })),
+    turn: Type.Optional(
+      Type.Integer({ minimum: -1, maximum: limits.int, default: -1, description: 'Turn that it is for; -1 = the whole attempt.' }),
+    ),
     name: Type.Optional(
-      Type.String({ default: 'reward', description: 'What is rewarded. TURNSTREAM_REWARD_NAMES says what is trained on.' }),
+      Type.String({
+        pattern: rewardNamePattern.source,
+        default: 'reward',
+        description: 'What is rewarded. TURNSTREAM_REWARD_NAMES says what is trained on.',
+      }),
     ),
-    source: Type.Optional(Type.String({ maxLength: 200, default: '', description: 'Who or what gave it.' })),
+    source: Type.Optional(Type.String({ maxLength: limits.text, default: '', description: 'Who or what gave it.' })),
     identifier: Type.Optional(
-      Type.String({ maxLength: 200, default: '', description: 'The same target, name, and identifier count once.' }),
+      Type.String({ maxLength: limits.text, default: '', description: 'The same target, name, and identifier count once.' }),
     ),
-    run_id: Type.Optional(Type.String({ description: 'The run of the address.' })),
-    event_id: Type.Optional(Type.String({ description: '`<trajectory_id>/<attempt>/<turn>/<name>/<identifier>`' })),
+    run_id: Type.Optional(Type.String({ ...runParams.properties.run, description: 'Must be the run of the address.' })),
+    event_id: Type.Optional(
+      Type.String({ description: 'Must be `<trajectory_id>/<attempt>/<turn>/<name>/<identifier>`, which it is when left out.' }),
+    ),
   },
   { additionalProperties: false, title: 'PostedEvent', examples: [example] },
 );
+
+/** Stands for the body in validation: the text is checked line by line, and the schema describes it to clients. */
+const checkedBelow: readonly unknown[] = [example];
 
 const recorded = Type.Object(
   {
@@ -54,7 +66,7 @@ const recorded = Type.Object(
 const description =
   `Takes ${ACCEPTED} alone so far: a reward for an attempt or a turn of it. An answer of 200 means that all events are in the log. ` +
   'An event that is there already changes nothing, so a request may be repeated. A problem in any event refuses the request, names each ' +
-  'line in `errors`, and writes nothing. Whether the trajectory exists is not asked: the tables may be behind.';
+  'line in `errors`, and writes nothing. A body has at most 1 MiB. Whether the trajectory exists is not asked: the tables may be behind.';
 
 /** Accepts events of other programs. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (
@@ -66,8 +78,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async 
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser(['application/json', NDJSON], { parseAs: 'string' }, (request, text, done) => {
     texts.set(request, text.toString());
-    // the text is checked line by line below; the schema describes it to clients
-    done(null, []);
+    done(null, checkedBelow);
   });
 
   app.post(
@@ -78,7 +89,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async 
         ...{ tags: ['rollouts'], operationId: 'recordEvents', summary: 'Record events of your own program', description },
         consumes: [NDJSON, 'application/json'],
         params: runParams,
-        body: Type.Array(postedEvent, { examples: [[example]] }),
+        body: Type.Array(postedEvent, { minItems: 1, maxItems: limits.events, examples: [[example]] }),
         response: { 200: recorded },
       },
     },

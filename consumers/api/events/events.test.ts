@@ -74,6 +74,11 @@ describe('posted rewards', () => {
     ['a value that is too large', '{"type":"RewardAttached","trajectory_id":"g.0","value":1e999}', 'line 2: value', /finite/],
     ['a text as value', { ...reward, value: '1' }, 'line 2: value', /finite/],
     ['no trajectory id', { ...reward, trajectory_id: 'g' }, 'line 2: trajectory_id', /<group_id>\.<sample>/],
+    ['null as value', { ...reward, value: null }, 'line 2: value', /finite/],
+    ['null as attempt', { ...reward, attempt: null }, 'line 2: attempt', /whole number/],
+    ['an attempt over 32 bits', { ...reward, attempt: 2 ** 31 }, 'line 2: attempt', /whole number/],
+    ['an id that is too long', { ...reward, trajectory_id: `${'g'.repeat(391)}.0` }, 'line 2: trajectory_id', /<group_id>/],
+    ['an identifier that is too long', { ...reward, identifier: 'x'.repeat(201) }, 'line 2: identifier', /at most 200/],
     ['a name with a slash', { ...reward, name: 'a/b' }, 'line 2: name', /letters/],
     ['a broken attempt', { ...reward, attempt: 0.5 }, 'line 2: attempt', /whole number/],
     ['a turn below -1', { ...reward, turn: -2 }, 'line 2: turn', /from -1/],
@@ -140,6 +145,11 @@ describe('posted rewards', () => {
     await held.promise.catch(() => undefined);
     await Promise.resolve();
     expect((await post(server, lines(reward))).status).toBe(200);
+  });
+
+  it('may have identifiers of 200 characters of any kind, as described', async () => {
+    const { status, body } = await post(shared, lines({ ...reward, identifier: '\u{1F600}'.repeat(200) }));
+    expect([status, body['recorded']]).toEqual([200, 1]);
   });
 
   it('are described with examples', async () => {

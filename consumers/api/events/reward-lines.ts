@@ -6,12 +6,10 @@ import { rewardEventId, rewardNamePattern } from '../../../streams/reward/attach
 
 /** The event types that are accepted. */
 export const ACCEPTED = 'RewardAttached';
-const MAX_EVENTS = 10_000;
+/** What the document says and the checks below ask for. */
+export const limits = { events: 10_000, text: 200, int: 2_147_483_647, trajectory: /^[^/\s]{1,390}\.[0-9]{1,6}$/u } as const;
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;
-const TRAJECTORY = /^[^/\s]{1,390}\.\d{1,6}$/;
-const MAX_TEXT = 200;
-const MAX_INT = 2_147_483_647;
 
 export interface EventProblem {
   /** `line 3`, or `item 3` of an array, counted from 1, followed by the field, if any. */
@@ -48,15 +46,15 @@ type FieldCheck = (value: unknown, origin: RewardOrigin) => string | undefined;
 const wholeFrom =
   (least: number): FieldCheck =>
   (value) =>
-    Number.isInteger(value) && Number(value) >= least && Number(value) <= MAX_INT ? undefined : `must be a whole number from ${least}`;
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= limits.int ? undefined : `must be a whole number from ${least}`;
 const shortText: FieldCheck = (value) =>
-  typeof value === 'string' && value.length <= MAX_TEXT ? undefined : `must be a text of at most ${MAX_TEXT} characters`;
+  typeof value === 'string' && Array.from(value).length <= limits.text ? undefined : `must be a text of at most ${limits.text} characters`;
 
 const REQUIRED = ['type', 'trajectory_id', 'value'] as const;
 
 const checks: Readonly<Record<string, FieldCheck>> = {
   type: (value) => (value === ACCEPTED ? undefined : `must be ${ACCEPTED}: no other events are accepted here`),
-  trajectory_id: (value) => (typeof value === 'string' && TRAJECTORY.test(value) ? undefined : 'must be <group_id>.<sample>'),
+  trajectory_id: (value) => (typeof value === 'string' && limits.trajectory.test(value) ? undefined : 'must be <group_id>.<sample>'),
   value: (value) => (Number.isFinite(value) ? undefined : 'must be a finite number'),
   name: (value) =>
     typeof value === 'string' && rewardNamePattern.test(value)
@@ -73,7 +71,8 @@ const checks: Readonly<Record<string, FieldCheck>> = {
 export function readRewards(posted: PostedText, origin: RewardOrigin): PostedRewards {
   const items = posted.isNdjson ? linesOf(posted.text) : itemsOf(posted.text);
   if (items.length === 0) return { kind: 'bad', problems: [{ parameter: 'body', message: 'has no events' }] };
-  if (items.length > MAX_EVENTS) return { kind: 'bad', problems: [{ parameter: 'body', message: `has more than ${MAX_EVENTS} events` }] };
+  if (items.length > limits.events)
+    return { kind: 'bad', problems: [{ parameter: 'body', message: `has more than ${limits.events} events` }] };
   const values = new Map<string, number>();
   const problems: EventProblem[] = [];
   const rewards: RewardAttached[] = [];
@@ -114,7 +113,7 @@ function problemsOf({ place, value, error }: PostedItem, origin: RewardOrigin): 
     const message = check === undefined ? `is not known here; an event has ${Object.keys(checks).join(', ')}` : check(one, origin);
     return message === undefined ? [] : [[name, message] as const];
   });
-  return [...missing, ...wrong].map(([name, message]) => ({ parameter: `${place}: ${name.slice(0, MAX_TEXT)}`, message }));
+  return [...missing, ...wrong].map(([name, message]) => ({ parameter: `${place}: ${name.slice(0, limits.text)}`, message }));
 }
 
 /** Expects checked fields. */

@@ -31,7 +31,11 @@ export const rewardRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'listRewards',
         summary: 'Rewards that were attached after the fact, each once: which came in time, and which were trained on',
         params: Type.Object({ trajectory: idText }),
-        querystring: queryOf({ ...rewards.query, run: Type.Optional(runParams.properties.run), attempt: Type.Optional(Type.Integer()) }),
+        querystring: queryOf({
+          ...rewards.query,
+          run: Type.Optional(runParams.properties.run),
+          attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
+        }),
         response: rewards.response,
       },
     },

@@ -8,31 +8,43 @@ export interface Sought {
 }
 
 export const soughtQuery = {
-  q: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case; this or `regex`.' })),
+  q: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case. This or `regex` is needed.' }),
+  ),
   regex: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'A regular expression of RE2; `(?i)` at its beginning ignores the case.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: 'A regular expression of RE2; `(?i)` at its beginning ignores the case. With `q` as well, the same text must hold both.',
+    }),
   ),
 };
 
-/** Throws REQUEST_INVALID unless one of both is given. */
+/** Throws REQUEST_INVALID when neither is given, which a schema of parameters cannot say. */
 export function assertSought({ q, regex }: Sought): void {
-  if ((q === undefined) !== (regex === undefined)) return;
-  throw new PlatformError('REQUEST_INVALID', 'reading the request: give one of the query parameters q and regex');
+  if (q !== undefined || regex !== undefined) return;
+  throw new PlatformError('REQUEST_INVALID', 'reading the request: give the query parameter q or regex, or both');
 }
 
-/** The text is bound as `sought`. */
-export const soughtParams = ({ q, regex }: Sought): { readonly sought: string } => ({ sought: regex ?? q ?? '' });
+/** Bound as `sought_text` and `sought_regex`. */
+export const soughtParams = ({ q, regex }: Sought): Readonly<Record<string, string>> => ({
+  ...(q === undefined ? {} : { sought_text: q }),
+  ...(regex === undefined ? {} : { sought_regex: regex }),
+});
 
-/** SQL: whether the column holds it. */
-export const holds = (column: string, { regex }: Sought): string =>
-  regex === undefined ? `positionCaseInsensitiveUTF8(${column}, {sought:String}) > 0` : `match(${column}, {sought:String})`;
+/** SQL: whether the column holds all that is sought. */
+export const holds = (column: string, { q, regex }: Sought): string =>
+  [
+    ...(q === undefined ? [] : [`positionCaseInsensitiveUTF8(${column}, {sought_text:String}) > 0`]),
+    ...(regex === undefined ? [] : [`match(${column}, {sought_regex:String})`]),
+  ].join(' and ');
 
-/** SQL: the part of a column that holds it that fits. */
+/** SQL: the part of a column that fits: the regular expression, or else the text. */
 export const partOf = (column: string, { regex }: Sought): string =>
   regex === undefined
-    ? `substringUTF8(${column}, positionCaseInsensitiveUTF8(${column}, {sought:String}), lengthUTF8({sought:String}))`
+    ? `substringUTF8(${column}, positionCaseInsensitiveUTF8(${column}, {sought_text:String}), lengthUTF8({sought_text:String}))`
     : // a group around all of it, because extract prefers groups
-      `extract(${column}, concat('(', {sought:String}, ')'))`;
+      `extract(${column}, concat('(', {sought_regex:String}, ')'))`;
 
 const CANNOT_COMPILE = 427;
 const TOO_LONG = 159;

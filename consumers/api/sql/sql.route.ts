@@ -49,7 +49,7 @@ interface Options {
 
 const NAME = /^[A-Za-z_]\w{0,62}$/;
 
-/** Checked by hand, because the server's validator would turn numbers into texts. */
+/** Checked by hand, so that the message names the value and not the depth of a schema. */
 function checkParams(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   for (const [name, value] of Object.entries(params)) {
     if (NAME.test(name) && isBindable(value, 3)) continue;

@@ -58,3 +58,18 @@ it('tells what to restore, goes back, and publishes, through the API to the coor
     ['run-a', weights],
   ]);
 });
+
+it('a batch id that is none is a bad request, whatever is in it', async () => {
+  const url = await serverOf({} as Coordinator);
+  for (const id of ['nonsense', 'a:b', 'a/b', 'run-a/step/1.0:extend', 'run-a/step/-1.0', '%', '\u0008V:\u{3B488}:', 'x'.repeat(500)]) {
+    for (const action of [':extend', ':commit', ':release']) {
+      const answer = await fetch(`${url}/v1/batches/${encodeURIComponent(id)}${action}`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        body: JSON.stringify(action === ':commit' ? { epoch: 1, batch_sha256: 'a'.repeat(64), policy: null, metrics: {} } : { epoch: 1 }),
+      });
+      expect({ id, action, status: answer.status }).toEqual({ id, action, status: 400 });
+      expect(await answer.json()).toMatchObject({ code: 'REQUEST_INVALID', errors: [{ parameter: 'batch' }] });
+    }
+    expect((await fetch(`${url}/v1/batches/${encodeURIComponent(id)}/rows`)).status).toBe(400);
+  }
+});

@@ -44,8 +44,8 @@ function runOfBatch(batch: string): string {
   return parsed.runId;
 }
 
-/** Batch ids contain slashes, which are percent-encoded. */
-const BATCH = '/v1/batches/:batch([^:]+)';
+/** Batch ids contain slashes, which are percent-encoded. Whatever stands here is matched, so that validation says what is wrong with it. */
+const BATCH = '/v1/batches/:batch([\\s\\S]+)';
 
 export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {
   app.post(

@@ -1,13 +1,15 @@
 // Requests and responses of external trainers, as the API describes them.
 import { Type } from 'typebox';
 import type { NamedWeights } from '../../../streams/leases/coordinator.ts';
+import { batchIdPattern } from '../../../streams/leases/lease-book.ts';
 
 const sha256 = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
-const count = (description: string, maximum = 2 ** 31 - 1) => Type.Integer({ minimum: 0, maximum, description });
+const MAX_INT = 2 ** 31 - 1;
+const count = (description: string, maximum = MAX_INT) => Type.Integer({ minimum: 0, maximum, description });
 const closed = { additionalProperties: false } as const;
-const epoch = Type.Integer({ minimum: 1, description: 'Of the newest claim of the caller.' });
+const epoch = Type.Integer({ minimum: 1, maximum: MAX_INT, description: 'Of the newest claim of the caller.' });
 const lineage = 'Lineage token: SHA-256 of the ledger entry of a commit. Keep it in the checkpoint.';
-const batchText = Type.String({ minLength: 1, maxLength: 100, description: '`<run>/step/<n>.<try>`, percent-encoded in a path.' });
+const batchText = Type.String({ pattern: batchIdPattern.source, description: '`<run>/step/<n>.<try>`, percent-encoded in a path.' });
 
 export const batchParams = Type.Object({ batch: batchText });
 
@@ -42,7 +44,7 @@ export const claimBody = Type.Object(
     rewind: Type.Optional(
       Type.Object(
         {
-          to_version: Type.Integer({ minimum: 0, description: 'Of the checkpoint, or without one the version to restore.' }),
+          to_version: count('Of the checkpoint, or without one the version to restore.'),
           reason: Type.Optional(Type.String({ maxLength: 400, description: 'Kept in the ledger.' })),
         },
         {
@@ -145,8 +147,8 @@ const policy = Type.Object(weights, { ...closed, title: 'CommittedWeights' });
 
 export const publishBody = Type.Object(
   {
-    version: Type.Integer({ minimum: 0, description: 'A committed version, or 0.' }),
-    epoch: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the newest claim, where the trainer publishes.' })),
+    version: count('A committed version, or 0.'),
+    epoch: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INT, description: 'Of the newest claim, where the trainer publishes.' })),
     ...weights,
   },
   { ...closed, title: 'PublishedWeights' },

@@ -1,15 +1,9 @@
 // A run with an external trainer over the in-memory log: the real loop and ledger, and a trainer of a few lines.
 import { vi } from 'vitest';
 import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { serveRun, type Served } from '../../../infra/testing/served-run.ts';
 import { verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
-import { findLease } from '../../../streams/leases/find-lease.ts';
-import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
-import { newOwner } from '../ownership.ts';
-import { runTrainer } from '../trainer.ts';
-import { createCoordinator } from './coordinator.ts';
-import { createDesk } from './desk.ts';
-import { createLogRows } from './log-rows.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 
@@ -19,30 +13,11 @@ export async function closeServed(): Promise<void> {
   await stopFollowing();
 }
 
-export interface Served {
-  readonly coordinator: Coordinator;
-  readonly ended: Promise<TrainerEnd>;
-  readonly stop: () => Promise<unknown>;
-}
-
-let opened = 0;
-
-/** Starts a coordinator, which takes over from the previous one. */
-export function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<TrainerDeps> = {}): Served {
-  const desk = createDesk();
-  const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
-  const rows = createLogRows(source);
-  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50, ...limits };
-  const stopping = new AbortController();
-  const owner = newOwner(`coordinator-${(opened += 1)}`);
-  const ended = runTrainer(rig.deps({ learner: undefined, external, owner, ...overrides }), stopping.signal);
-  ended.catch(() => undefined);
-  const stop = (): Promise<unknown> => {
-    stopping.abort();
-    return ended.catch(() => undefined);
-  };
-  stops.push(stop);
-  return { coordinator: createCoordinator({ runId: 'run-a', desk, rows, findLease: (id) => findLease(source, id) }), ended, stop };
+/** Starts a coordinator, which takes over from the previous one and ends with the test. */
+export function serve(...of: Parameters<typeof serveRun>): Served {
+  const served = serveRun(...of);
+  stops.push(served.stop);
+  return served;
 }
 
 export const claim = (coordinator: Coordinator, rest: object = {}): Promise<ClaimAnswer> =>

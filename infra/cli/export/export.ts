@@ -1,6 +1,6 @@
-// `turnstream export`: rows of a run in slices, each one query, written as they come. Memory holds a slice and no more,
-// here and in the store, whatever the run weighs. Rows that are stored meanwhile are left out; the same data give the
-// same rows in the same order.
+// `turnstream export`: rows of a run in slices, each one query; one is written while the store reads the next. Memory holds
+// these two and no more, whatever the run weighs. Rows that are stored meanwhile are left out; the same data give the same
+// rows in the same order.
 import { createParquetJoin } from '../../../consumers/exports/parquet.ts';
 import {
   conditionTable,
@@ -55,7 +55,7 @@ export interface ExportReport {
 }
 
 /** Units that are asked for at once. */
-const UNITS = 5_000;
+const UNITS = 20_000;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 /** A slice, about; a row group of Parquet. */
 const SLICE = { rows: 20_000, bytes: 24_000_000 } as const;
@@ -137,6 +137,7 @@ class Export {
   #rows = 0;
   #bytes = 0;
   #leftOut = 0;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(work: ExportJob) {
     this.#work = work;
@@ -163,6 +164,7 @@ class Export {
       if (slices === 0) await this.#emit(await this.#read({ after, units: [] }, RESULT_BYTES));
       await this.#send(this.#parquet.end());
     }
+    await this.#writing;
     const keepsAll = this.#work.kind === 'turns' || this.#work.kind === 'trajectories';
     return { rows: this.#rows, bytes: this.#bytes, leftOut: keepsAll ? 0 : this.#leftOut };
   }
@@ -221,10 +223,15 @@ class Export {
     this.#work.onProgress({ rows: this.#rows, bytes: this.#bytes });
   }
 
+  /** Resolves when the write before has ended: this one may go on while more is read. */
   async #send(bytes: Buffer): Promise<void> {
+    await this.#writing;
     this.#work.signal.throwIfAborted();
-    if (bytes.length > 0) await this.#work.out(bytes);
+    if (bytes.length === 0) return;
     this.#bytes += bytes.length;
+    this.#writing = this.#work.out(bytes);
+    // a failure is thrown by the next wait for it
+    this.#writing.catch(() => undefined);
   }
 }
 

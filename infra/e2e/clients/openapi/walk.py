@@ -23,9 +23,11 @@ values = {"run": run, "trajectory": trajectory, "evaluation": evaluation, "q": w
 def reader_of(path, operation):
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", operation["operationId"]).lower()
     module = import_module(f"turnstream_client.api.{operation['tags'][0]}.{name}")
-    required = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query" and one.get("required")]
+    in_query = [one for one in operation.get("parameters", []) if one["in"] == "query"]
+    # a search needs q or regex
+    needed = [one["name"] for one in in_query if one.get("required") or one["name"] == "q"]
     in_path = re.findall(r"{(\w+)}", path)
-    return name, partial(module.sync, *(values[one] for one in in_path), **{one: values[one] for one in required})
+    return name, partial(module.sync, *(values[one] for one in in_path), **{one: values[one] for one in needed})
 
 
 def is_list(operation):

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { assertSought, holds, partOf, soughtParams } from './sought.ts';
+
+it('a text and an expression together must both be held, and the match is that of the expression', () => {
+  const both = { q: 'Vienna', regex: 'V.*a' };
+  expect(soughtParams(both)).toEqual({ sought_text: 'Vienna', sought_regex: 'V.*a' });
+  expect(holds('text', both)).toBe('positionCaseInsensitiveUTF8(text, {sought_text:String}) > 0 and match(text, {sought_regex:String})');
+  expect(partOf('text', both)).toContain('{sought_regex:String}');
+  expect(() => {
+    assertSought(both);
+  }).not.toThrow();
+});
+
+it('one of them alone binds nothing else', () => {
+  expect([soughtParams({ q: 'a' }), soughtParams({ regex: 'a' })]).toEqual([{ sought_text: 'a' }, { sought_regex: 'a' }]);
+  expect(holds('text', { q: 'a' })).not.toContain('regex');
+  expect(holds('text', { regex: 'a' })).not.toContain('sought_text');
+});
+
+it('neither is refused with both names', () => {
+  expect(() => {
+    assertSought({});
+  }).toThrow(/q or regex/);
+});
