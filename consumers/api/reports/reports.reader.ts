@@ -2,16 +2,8 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
-import {
-  compareColumns,
-  costColumns,
-  lengthColumns,
-  runQuestionColumns,
-  toolChangeColumns,
-  wallClockColumns,
-  workerColumns,
-} from './reports.columns.ts';
-import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql, wallClockSql, workersSql } from './reports.sql.ts';
+import { compareColumns, costColumns, lengthColumns, runQuestionColumns, toolChangeColumns, wallClockColumns } from './reports.columns.ts';
+import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql, wallClockSql } from './reports.sql.ts';
 
 type Params = Readonly<Record<string, string | number>>;
 
@@ -56,9 +48,6 @@ export const readWallClock = (
   range: { readonly from_step: number; readonly to_step: number },
 ): Promise<readonly RowOf<typeof wallClockColumns>[]> =>
   report(store, { sql: wallClockSql, columns: wallClockColumns }, { ...partOf(part), ...range });
-
-export const readWorkers = (store: Store, part: RunPart): Promise<readonly RowOf<typeof workerColumns>[]> =>
-  report(store, { sql: workersSql, columns: workerColumns }, partOf(part));
 
 export const readComparison = (store: Store, run: string, other: string): Promise<readonly RowOf<typeof compareColumns>[]> =>
   report(store, { sql: compareSql, columns: compareColumns }, { run, other });
