@@ -6,8 +6,9 @@ import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
 import { selectList } from './columns.ts';
 import { readRows } from './list.ts';
-import { workerColumns } from './reports/reports.columns.ts';
-import { workersSql } from './reports/reports.sql.ts';
+import { wallClockColumns, workerColumns } from './reports/reports.columns.ts';
+import { readWallClock } from './reports/reports.reader.ts';
+import { wallClockSql, workersSql } from './reports/reports.sql.ts';
 import { readWorkers } from './reports/workers.reader.ts';
 import { growingRun, insertGrowing, tablesOfAttempts } from './run-fold.testing.ts';
 import { histogramFigures, readHistograms } from './runs/histogram.reader.ts';
@@ -44,6 +45,9 @@ const exactOf = ({ ms_p50: _50, ms_p95: _95, ms_p99: _99, error_types, ...exact 
   error_types: error_types.map(({ ms_p50: _, ...error }) => error),
 });
 
+const clockOf = (run: string, range: { readonly from_step: number; readonly to_step: number }): Promise<readonly object[]> =>
+  readRows(store, `select ${selectList(wallClockColumns)} from (${wallClockSql})`, { run, purpose: '', ...range });
+
 async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[] = [undefined]): Promise<void> {
   for (const purpose of purposes) {
     for (const points of [3, 200]) {
@@ -65,6 +69,7 @@ async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[
     { from_step: 3, to_step: 20 },
     { from_step: 7, to_step: 1_000_000 },
   ]) {
+    expect(rounded(await readWallClock(store, { run, purpose: undefined }, range))).toEqual(rounded(await clockOf(run, range)));
     const asked = { ...range, bins: 7, of: histogramFigures };
     expect(await readHistograms(store, run, asked)).toEqual(await histogramsOf(store, run, asked));
   }

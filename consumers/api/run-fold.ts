@@ -1,25 +1,11 @@
 // Keeps figures of a run that are sums over its rows. The first request reads the run; later ones read only the rows that came since, so
 // their cost does not depend on the length of the run. Rows are only ever added, and of each partition in order of offset. Each request
 // checks this: if rows were deleted, changed, or stored late, it reads everything again.
+import { isPlatformError } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
 import { readRows } from './list.ts';
 import { createMemo, type Memo } from './memo.ts';
-
-/** Rows to add to a fold, by table. */
-export interface RowWindow {
-  /** No row was added before. */
-  readonly isFirst: boolean;
-  readonly run: string;
-  /** Tables that have rows of the run. */
-  readonly filled: readonly string[];
-  /** Rows to add: the table with its conditions; more can follow after `and`. */
-  readonly added: (table: string) => string;
-  /** Condition on rows that were added before. */
-  readonly before: (table: string) => string;
-  /** Condition on rows that were added before or are to add. */
-  readonly until: (table: string) => string;
-  readonly params: Readonly<Record<string, unknown>>;
-}
+import { behind, NOTHING, offsetParams, windowOf, type FoldedTables, type RowWindow } from './row-window.ts';
 
 export interface FoldSpec<S> {
   /** Distinguishes folds of a run. */
@@ -30,17 +16,6 @@ export interface FoldSpec<S> {
   /** Adds the rows. Resolves to false if they cannot be added to this state, so that everything is read again. */
   readonly add: (state: S, window: RowWindow) => Promise<boolean>;
 }
-
-/** Offset of the newest row, by partition. */
-type PartitionEnds = ReadonlyMap<number, number>;
-
-interface AddedRows {
-  readonly rows: number;
-  readonly ends: PartitionEnds;
-}
-
-/** By table. */
-type FoldedTables = ReadonlyMap<string, AddedRows>;
 
 /** Inserts into a table and mutations of it, for all runs. Merges do not change it. */
 interface TableStamp {
@@ -58,7 +33,6 @@ interface Folded<S> {
   readonly tables: FoldedTables;
 }
 
-const NOTHING: AddedRows = { rows: 0, ends: new Map() };
 const NO_STAMP: TableStamp = { contents: '', mutations: '' };
 
 class RunFold<S> {
@@ -82,19 +56,24 @@ class RunFold<S> {
   async #update(): Promise<S> {
     const stamps = await readStamps(this.#store, this.#spec.tables);
     const known = this.#folded;
-    if (known !== undefined && this.#differing(known.stamps, stamps, 'contents').length === 0) return known.state;
     // a failure in the middle leaves nothing behind
     this.#folded = undefined;
-    const canExtend = known !== undefined && this.#differing(known.stamps, stamps, 'mutations').length === 0;
-    this.#folded = (canExtend ? await this.#extend(known, stamps) : undefined) ?? (await this.#start(stamps));
-    return this.#folded.state;
+    const folded =
+      (known !== undefined && stamps !== undefined ? await this.#renew(known, stamps) : undefined) ?? (await this.#start(stamps));
+    this.#folded = stamps === undefined ? undefined : folded;
+    return folded.state;
+  }
+
+  async #renew(known: Folded<S>, stamps: TableStamps): Promise<Folded<S> | undefined> {
+    if (this.#differing(known.stamps, stamps, 'contents').length === 0) return known;
+    return this.#differing(known.stamps, stamps, 'mutations').length === 0 ? this.#extend(known, stamps) : undefined;
   }
 
   #differing(before: TableStamps, now: TableStamps, what: keyof TableStamp): readonly string[] {
     return this.#spec.tables.filter((table) => (before.get(table) ?? NO_STAMP)[what] !== (now.get(table) ?? NO_STAMP)[what]);
   }
 
-  async #start(stamps: TableStamps): Promise<Folded<S>> {
+  async #start(stamps: TableStamps = new Map()): Promise<Folded<S>> {
     const { run, tables: names, empty, add } = this.#spec;
     const none: FoldedTables = new Map(names.map((name) => [name, NOTHING]));
     const { added } = await readAdded(this.#store, { run, names }, none);
@@ -131,62 +110,32 @@ const joined = (known: FoldedTables, added: FoldedTables): FoldedTables =>
     }),
   );
 
-async function readStamps(store: Store, tables: readonly string[]): Promise<TableStamps> {
-  const rows = await readRows<TableStamp & { readonly name: string }>(
+/** Undefined where the store does not tell: with tables of other engines, or for a user who may not read system tables. */
+async function readStamps(store: Store, tables: readonly string[]): Promise<TableStamps | undefined> {
+  const rows = await readRows<TableStamp & { readonly name: string; readonly is_told: boolean | number }>(
     store,
-    `select name, toString(arraySort(groupArrayIf(one, is_mutation))) as mutations, toString(arraySort(groupArray(one))) as contents
+    `select name, toString(arraySort(groupArrayIf(one, is_mutation))) as mutations, toString(arraySort(groupArray(one))) as contents,
+       min(is_own) as is_told
      from (
-       select table as name, false as is_mutation, toString((partition_id, sum(rows), max(max_block_number))) as one from system.parts
+       select table as name, true as is_own, false as is_mutation, toString((partition_id, sum(rows), max(max_block_number))) as one
+       from system.parts
        where database = currentDatabase() and active and table in {tables:Array(String)} group by table, partition_id
        union all
-       select table as name, true as is_mutation, toString((sum(cityHash64(mutation_id)), countIf(is_done))) as one from system.mutations
+       select table as name, true as is_own, true as is_mutation, toString((sum(cityHash64(mutation_id)), countIf(is_done))) as one
+       from system.mutations
        where database = currentDatabase() and table in {tables:Array(String)} group by table
+       union all
+       select name, engine like '%MergeTree' as is_own, false as is_mutation, '' as one
+       from system.tables
+       where database = currentDatabase() and name in {tables:Array(String)}
      ) group by name`,
     { tables },
-  );
+  ).catch((error: unknown) => {
+    if (isPlatformError(error, 'STORE_REFUSED')) return undefined;
+    throw error;
+  });
+  if (rows === undefined || rows.some(({ is_told }) => !is_told)) return undefined;
   return new Map(rows.map(({ name, ...stamp }) => [name, stamp]));
-}
-
-const OFFSETS = { before: 'since', until: 'until' } as const;
-
-/** Rows of a table up to the offsets that are bound under a name. */
-const upTo = (table: string, offsets: keyof typeof OFFSETS): string =>
-  `_offset <= transform(_partition, {${table}_partitions:Array(Int32)}, {${table}_${OFFSETS[offsets]}:Array(Int64)}, toInt64(-1))`;
-
-/** Offsets after which the engine looks at granules again; until then it remembers those without added rows. */
-const COARSE = 16_384;
-
-/** The table with the condition that a row is behind the known ones. PREWHERE has what stays the same from one request to the next. */
-const behind = (table: string): string =>
-  `${table} prewhere run_id = {run:String} and _offset >= {${table}_least:Int64} where not (${upTo(table, 'before')})`;
-
-function offsetParams(table: string, before: PartitionEnds, until: PartitionEnds): Readonly<Record<string, unknown>> {
-  // an empty array has no type
-  const partitions = until.size === 0 ? [-1] : [...until.keys()];
-  const since = partitions.map((partition) => before.get(partition) ?? -1);
-  return {
-    [`${table}_partitions`]: partitions,
-    [`${table}_since`]: since,
-    [`${table}_until`]: partitions.map((partition) => until.get(partition) ?? -1),
-    [`${table}_least`]: Math.floor(Math.min(...since) / COARSE) * COARSE,
-  };
-}
-
-/** All tables of `until` are in `before`. */
-function windowOf(run: string, before: FoldedTables, until: FoldedTables): RowWindow {
-  const ofRun = (condition: string): string => `run_id = {run:String} and ${condition}`;
-  return {
-    isFirst: false,
-    run,
-    filled: [...until].filter(([, { rows }]) => rows > 0).map(([table]) => table),
-    before: (table) => ofRun(upTo(table, 'before')),
-    added: (table) => `${behind(table)} and ${upTo(table, 'until')}`,
-    until: (table) => ofRun(upTo(table, 'until')),
-    params: Object.assign(
-      { run },
-      ...[...until].map(([table, { ends }]) => offsetParams(table, before.get(table)?.ends ?? NOTHING.ends, ends)),
-    ) as Record<string, unknown>,
-  };
 }
 
 interface AddedOfPartition {
@@ -230,35 +179,6 @@ async function readAdded(
 }
 
 const twice = <T>(one: T): readonly [T, T] => [one, one];
-
-/** The rows of the attempts that have rows to add, before and after these are added. */
-interface TouchedAttempts {
-  /** Precedes a statement. */
-  readonly clause: string;
-  /** Some columns of the rows of a table that fulfill a condition, with `state`: `WAS` or `IS`. A row that was there is returned with each. */
-  readonly rows: (table: string, columns: string, condition?: string) => string;
-}
-
-export const [WAS, IS] = [0, 1];
-
-/** For figures of attempts that have rows in several tables: an added row changes what its attempt counted for. */
-export function touchedAttempts({ isFirst, before, added, until }: RowWindow, tables: readonly string[]): TouchedAttempts {
-  if (isFirst) {
-    return {
-      clause: '',
-      rows: (table, columns, condition = '1') => `(select ${columns}, ${IS} as state from ${table} where ${until(table)} and ${condition})`,
-    };
-  }
-  const all = tables.map((table) => `select trajectory_id, attempt from ${added(table)}`).join('\n    union all ');
-  return {
-    // found once per statement, however often it is used
-    clause: `with (select groupUniqArray((trajectory_id, attempt)) from (\n    ${all}\n  )) as touched`,
-    rows: (table, columns, condition = '1') => `(
-      select ${columns}, state from ${table} array join if(${before(table)}, [${WAS}, ${IS}], [${IS}]) as state
-      where ${until(table)} and (trajectory_id, attempt) in (select one.1, one.2 from (select arrayJoin(touched) as one)) and ${condition}
-    )`,
-  };
-}
 
 /** Folds kept per store; each has about one entry per second, step, or worker of its run. */
 const MOST_FOLDS = 32;

@@ -1,7 +1,8 @@
 // What each worker of a run did, kept up to date. Attempts with new rows are counted again: what they counted for before is taken off.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, touchedAttempts, WAS, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import { touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 
 const counted = [
   ...(['started', 'finished', 'failed', 'cancelled', 'lost', 'late'] as const),
@@ -20,8 +21,6 @@ type WorkerRow = Readonly<Record<keyof WorkerSums, number | null>> & Pick<SumsOf
 
 const tables = ['trajectories', 'trajectory_starts', 'expired_attempts'] as const;
 
-type RowsOf = ReturnType<typeof touchedAttempts>['rows'];
-
 const KEY = 'trajectory_id, attempt';
 const OF_PURPOSE = "({purpose:String} = '' or purpose = {purpose:String})";
 /** How an attempt ends whose answer counts. */
@@ -30,7 +29,7 @@ const FINISHED = "('answered', 'max_turns', 'max_tokens')";
 const sums = (values: Readonly<Partial<Record<keyof WorkerSums, string>>>): string =>
   counted.map((name) => `${values[name] ?? (name === 'reward_sum' ? 'toFloat64(0)' : 'toInt64(0)')} as ${name}`).join(', ');
 
-const startedSql = (rows: RowsOf): string => `
+const startedSql = (rows: RowsOfState): string => `
   select state, worker_id, ${sums({ started: 'toInt64(count())' })} from (
     select distinct state, worker_id, ${KEY} from (
       select state, worker_id, ${KEY} from ${rows('trajectory_starts', `worker_id, ${KEY}`, OF_PURPOSE)}
@@ -42,7 +41,7 @@ const startedSql = (rows: RowsOf): string => `
 const ENDED = 'worker_id, status, reward, tool_errors, tool_calls, flight_ms, turns';
 
 /** Of rows that repeat an event, the first counts. */
-const endedSql = (rows: RowsOf): string => `
+const endedSql = (rows: RowsOfState): string => `
   select state, ended.1 as worker_id, ${sums({
     finished: `toInt64(countIf(ended.2 in ${FINISHED}))`,
     failed: "toInt64(countIf(ended.2 in ('failed', 'refused', 'timeout')))",
@@ -61,7 +60,7 @@ const endedSql = (rows: RowsOf): string => `
     group by state, ${KEY}
   ) group by state, worker_id`;
 
-const lostSql = (rows: RowsOf): string => `
+const lostSql = (rows: RowsOfState): string => `
   select state, worker_id, ${sums({ lost: `toInt64(uniqExact(${KEY}))` })}
   from ${rows('trajectory_starts', `worker_id, ${KEY}`, OF_PURPOSE)}
   where (state, ${KEY}) in (select state, ${KEY} from ${rows('expired_attempts', KEY)})
@@ -70,7 +69,7 @@ const lostSql = (rows: RowsOf): string => `
     )
   group by state, worker_id`;
 
-const workersSumsSql = (rows: RowsOf): string => `
+const workersSumsSql = (rows: RowsOfState): string => `
   select state, toString(worker_id) as worker_id, ${counted.map((name) => `sum(part.${name}) as ${name}`).join(', ')}
   from (${[startedSql(rows), endedSql(rows), lostSql(rows)].join('\n  union all')}
   ) as part group by state, worker_id`;

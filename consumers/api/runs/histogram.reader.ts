@@ -1,17 +1,16 @@
 // Distributions of reward, advantage, turns, tokens, and staleness over the trained and the discarded trajectories of a range of steps.
 import type { Store } from '../../../streams/core/ports.ts';
-import { countedFigures, readOutcomesOfRange, type CountedFigure, type OutcomeCounts } from './outcomes.fold.ts';
+import { countedFigures, readOutcomesOfRange, type CountedFigure, type CountsOfFigure } from './outcomes.fold.ts';
 
 export const histogramFigures = countedFigures;
-type HistogramFigure = CountedFigure;
 
-const fractions: ReadonlySet<HistogramFigure> = new Set(['reward', 'advantage']);
+const fractions: ReadonlySet<CountedFigure> = new Set(['reward', 'advantage']);
 
 export interface HistogramRange {
   readonly from_step: number;
   readonly to_step: number;
   readonly bins: number;
-  readonly of: readonly HistogramFigure[];
+  readonly of: readonly CountedFigure[];
 }
 
 export interface FateCounts {
@@ -21,7 +20,7 @@ export interface FateCounts {
 }
 
 export interface OutcomeHistogram {
-  readonly figure: HistogramFigure;
+  readonly figure: CountedFigure;
   /** Lower bound of the first bin. */
   readonly low: number;
   readonly width: number;
@@ -29,7 +28,7 @@ export interface OutcomeHistogram {
 }
 
 /** Bins of equal width. For integers the width is an integer, so that each bin covers the same number of values. */
-export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
+export function binsFor(figure: CountedFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
   if (!fractions.has(figure)) {
     const width = Math.ceil((high - low + 1) / bins);
     return { width, count: Math.ceil((high - low + 1) / width) };
@@ -37,14 +36,14 @@ export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: 
   return high > low ? { width: (high - low) / bins, count: bins } : { width: 1, count: 1 };
 }
 
-interface FigureRange {
-  readonly figure: HistogramFigure;
+export interface FigureRange {
+  readonly figure: CountedFigure;
   readonly low: number;
   readonly high: number;
 }
 
 /** Lowest and highest value of a figure; undefined if it has none. */
-function boundsOf(figure: HistogramFigure, counts: readonly OutcomeCounts[]): FigureRange | undefined {
+function boundsOf(figure: CountedFigure, counts: readonly CountsOfFigure[]): FigureRange | undefined {
   let [low, high] = [Infinity, -Infinity];
   for (const { values } of counts) {
     for (const value of values) {
@@ -55,7 +54,7 @@ function boundsOf(figure: HistogramFigure, counts: readonly OutcomeCounts[]): Fi
   return low > high ? undefined : { figure, low, high };
 }
 
-function histogramOf({ figure, low, high }: FigureRange, counts: readonly OutcomeCounts[], bins: number): OutcomeHistogram {
+function histogramOf({ figure, low, high }: FigureRange, counts: readonly CountsOfFigure[], bins: number): OutcomeHistogram {
   const { width, count } = binsFor(figure, { low, high }, bins);
   const fates = new Map<string, number[]>();
   for (const { reason, values, counts: numbers } of counts) {

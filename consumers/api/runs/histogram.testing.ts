@@ -1,9 +1,7 @@
 // Histograms of a run as statements over all of its outcomes: the definition of what `outcomes.fold.ts` keeps up to date.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { binsFor, type FateCounts, type HistogramRange, type OutcomeHistogram } from './histogram.reader.ts';
-
-type HistogramFigure = OutcomeHistogram['figure'];
+import { binsFor, type FateCounts, type FigureRange, type HistogramRange, type OutcomeHistogram } from './histogram.reader.ts';
 
 const unlessRepeated = (table: string): string =>
   `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
@@ -17,14 +15,8 @@ const outcomesSql = `
   from discarded_trajectories
   where run_id = {run:String} and version + 1 between {from:Int64} and {to:Int64} and ${unlessRepeated('repeated_discards')}`;
 
-interface FigureRange {
-  readonly figure: HistogramFigure;
-  readonly low: number;
-  readonly high: number;
-}
-
 interface FilledBin {
-  readonly figure: HistogramFigure;
+  readonly figure: FigureRange['figure'];
   readonly reason: string;
   readonly bin: number;
   readonly number: number;

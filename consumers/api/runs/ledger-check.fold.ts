@@ -3,7 +3,8 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { GENESIS } from '../../../streams/ledger/chain.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import type { RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 import { entryTables } from './ledger.reader.ts';
 
 export const ledgerChecks = ['sequence', 'start', 'chain', 'steps', 'weights'] as const;

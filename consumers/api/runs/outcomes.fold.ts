@@ -2,13 +2,14 @@
 // added to the newest steps, so only the newest block is read again. A range is the sum of its blocks, and of the steps at its ends.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import type { RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 
 export const countedFigures = ['reward', 'advantage', 'turns', 'tokens', 'staleness'] as const;
 export type CountedFigure = (typeof countedFigures)[number];
 
 /** Number of outcomes with each finite value; `reason` is empty for trained ones, which alone have an advantage. */
-export interface OutcomeCounts {
+export interface CountsOfFigure {
   readonly reason: string;
   readonly figure: CountedFigure;
   readonly values: Float64Array;
@@ -24,7 +25,7 @@ export interface OutcomeSums {
 }
 
 export interface OutcomesOfSteps {
-  readonly counts: readonly OutcomeCounts[];
+  readonly counts: readonly CountsOfFigure[];
   readonly sums: readonly OutcomeSums[];
 }
 
@@ -62,12 +63,12 @@ const countsSql = `
     where isFinite(value) group by block, reason, figure, value
   ) group by block, reason, figure`;
 
-interface StepRange {
+interface OutcomeRange {
   readonly first: number;
   readonly last: number;
 }
 
-interface ReadCounts extends Pick<OutcomeCounts, 'reason' | 'figure'> {
+interface ReadCounts extends Pick<CountsOfFigure, 'reason' | 'figure'> {
   readonly block: number;
   readonly values: readonly number[];
   readonly counts: readonly number[];
@@ -87,7 +88,7 @@ function sumsOf(rows: readonly ReadCounts[]): readonly OutcomeSums[] {
 }
 
 /** The outcomes of some steps by block. */
-async function readOutcomes(store: Store, run: string, range: StepRange): Promise<ReadonlyMap<number, OutcomesOfSteps>> {
+async function readOutcomes(store: Store, run: string, range: OutcomeRange): Promise<ReadonlyMap<number, OutcomesOfSteps>> {
   const blocks = new Map<number, ReadCounts[]>();
   for (const row of await readRows<ReadCounts>(store, countsSql, { run, ...range })) {
     const block = blocks.get(row.block);
@@ -121,11 +122,11 @@ async function addOutcomes(store: Store, state: OutcomeBlocks, window: RowWindow
   return true;
 }
 
-const isWithin = (block: number, { first, last }: StepRange): boolean =>
+const isWithin = (block: number, { first, last }: OutcomeRange): boolean =>
   block * BLOCK_STEPS >= first && (block + 1) * BLOCK_STEPS - 1 <= last;
 
 /** The steps of a range that are in none of its whole blocks. */
-function endsOf({ first, last }: StepRange): readonly StepRange[] {
+function endsOf({ first, last }: OutcomeRange): readonly OutcomeRange[] {
   const [from, to] = [blockOf(first), blockOf(last)];
   if (from === to) return [{ first, last }].filter((range) => !isWithin(from, range));
   return [
@@ -142,7 +143,7 @@ interface OutcomesOfRange {
 }
 
 /** The outcomes of a range of steps. */
-export async function readOutcomesOfRange(store: Store, run: string, range: StepRange): Promise<OutcomesOfRange> {
+export async function readOutcomesOfRange(store: Store, run: string, range: OutcomeRange): Promise<OutcomesOfRange> {
   const spec: FoldSpec<OutcomeBlocks> = {
     ...{
       name: 'outcomes',

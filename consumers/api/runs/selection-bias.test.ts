@@ -64,7 +64,7 @@ describe('selection bias', () => {
       };
       const added = steps.slice((since?.[0] ?? -1) + 1);
       const name = 'step_trajectories';
-      if (asked.sql.includes('system.parts')) return [{ name, contents: String(steps.length), mutations: '' }];
+      if (asked.sql.includes('system.parts')) return [{ name, contents: String(steps.length), mutations: '', is_told: true }];
       if (asked.sql.includes('max(_offset)')) {
         const all = { name, partition: -1, end: -1, rows: steps.length };
         return [all, { ...all, partition: 0, end: steps.length - 1, rows: added.length }];

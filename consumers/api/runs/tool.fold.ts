@@ -2,7 +2,8 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import type { RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 import { percentileOf } from './tool-figures.ts';
 import type { slowCallColumns, toolErrorTypeColumns } from './tool.columns.ts';
 import { callCountsSql, limits, slowSql } from './tool.sql.ts';

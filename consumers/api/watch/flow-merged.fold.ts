@@ -2,7 +2,8 @@
 // Its rows come one after the other, so attempts with new rows are counted again: what they counted for before is taken off.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, IS, touchedAttempts, WAS, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import { IS, touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 
 /** Attempts that started in a second by fate, and attempts that ended in it. */
 export interface FlowSecond {
@@ -27,14 +28,12 @@ export const NO_VERSION = 2_147_483_647;
 
 const tables = ['trajectories', 'trajectory_starts', 'step_trajectories', 'discarded_trajectories', 'expired_attempts'] as const;
 
-type RowsOf = ReturnType<typeof touchedAttempts>['rows'];
-
 const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 const KEY = 'trajectory_id, attempt';
 const seconds = (column: string): string => `toInt64(toUnixTimestamp(${column}))`;
 
 /** All attempts, with start and end; the end is 0 for one that has only started. */
-const attemptsSql = (rows: RowsOf): string => `
+const attemptsSql = (rows: RowsOfState): string => `
   select state, ${KEY}, min(${seconds('started_at')}) as start_s, min(${seconds('finished_at')}) as end_s, min(version_first) as first_version
   from ${rows('trajectories', `${KEY}, started_at, finished_at, version_first`, OF_PURPOSE)} group by state, ${KEY}
   union all
@@ -44,7 +43,7 @@ const attemptsSql = (rows: RowsOf): string => `
   group by state, ${KEY}`;
 
 /** The fate of each attempt in the ledger: a decision takes precedence over a loss, and training over a discard. */
-const decidedSql = (rows: RowsOf): string => `
+const decidedSql = (rows: RowsOfState): string => `
   select state, ${KEY}, 1 as is_decided, min(told) as rank, max(told_staleness) as staleness, max(told_s) as decided_s from (
     select state, ${KEY}, 0 as told, staleness_total as told_staleness, toInt64(0) as told_s
     from ${rows('step_trajectories', `${KEY}, staleness_total`)}
@@ -56,7 +55,7 @@ const decidedSql = (rows: RowsOf): string => `
     from ${rows('expired_attempts', `${KEY}, at`)}
   ) group by state, ${KEY}`;
 
-const secondsSql = (rows: RowsOf): string => `
+const secondsSql = (rows: RowsOfState): string => `
   select state, point.1 as second, toInt64(sum(begins)) as began, toInt64(sum(not begins)) as ended,
     toInt64(sum(begins and fate = 0)) as trained, toInt64(sum(begins and fate = 1)) as discarded, toInt64(sum(begins and fate = 2)) as lost,
     max(if(begins and fate = 0, staleness, -1)) as staleness_max,

@@ -3,7 +3,8 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { foldedRun, type FoldSpec, type RowWindow } from '../run-fold.ts';
+import type { RowWindow } from '../row-window.ts';
+import { foldedRun, type FoldSpec } from '../run-fold.ts';
 import type { weatherColumns } from './watch.columns.ts';
 import { widthFor } from './width.ts';
 
