@@ -23,7 +23,7 @@ const SILENT = { longest_silence_s: 0, last_heartbeat_at: '1970-01-01T00:00:00.0
 
 const ratio = (some: number, all: number): number | null => (all === 0 || Number.isNaN(some / all) ? null : some / all);
 
-export function median(values: readonly number[]): number | null {
+function median(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;

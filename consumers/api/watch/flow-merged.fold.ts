@@ -21,7 +21,7 @@ export interface FlowSecond {
   last: number;
 }
 
-export type FlowSeconds = Map<number, FlowSecond>;
+type FlowSeconds = Map<number, FlowSecond>;
 
 /** Greater than every version. */
 export const NO_VERSION = 2_147_483_647;
