@@ -2,16 +2,10 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
-import {
-  compareColumns,
-  costColumns,
-  lengthColumns,
-  runQuestionColumns,
-  toolChangeColumns,
-  wallClockColumns,
-  workerColumns,
-} from './reports.columns.ts';
-import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql, wallClockSql, workersSql } from './reports.sql.ts';
+import { compareColumns, costColumns, lengthColumns, runQuestionColumns, toolChangeColumns, wallClockColumns } from './reports.columns.ts';
+import { readFlight } from './flights.fold.ts';
+import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql } from './reports.sql.ts';
+import { wallClockWith } from './wall-clock.sql.ts';
 
 type Params = Readonly<Record<string, string | number>>;
 
@@ -50,15 +44,18 @@ export async function readLengths(store: Store, part: RunPart): Promise<LengthRe
   return { items, by_length: total('by_length'), at_same_length: total('at_same_length') };
 }
 
-export const readWallClock = (
+export async function readWallClock(
   store: Store,
   part: RunPart,
   range: { readonly from_step: number; readonly to_step: number },
-): Promise<readonly RowOf<typeof wallClockColumns>[]> =>
-  report(store, { sql: wallClockSql, columns: wallClockColumns }, { ...partOf(part), ...range });
-
-export const readWorkers = (store: Store, part: RunPart): Promise<readonly RowOf<typeof workerColumns>[]> =>
-  report(store, { sql: workersSql, columns: workerColumns }, partOf(part));
+): Promise<readonly RowOf<typeof wallClockColumns>[]> {
+  const flight = await readFlight(store, { run: part.run, purpose: part.purpose ?? '' }, range);
+  return report(
+    store,
+    { sql: wallClockWith('    SELECT {flight:Int64} AS flight'), columns: wallClockColumns },
+    { ...partOf(part), ...range, flight },
+  );
+}
 
 export const readComparison = (store: Store, run: string, other: string): Promise<readonly RowOf<typeof compareColumns>[]> =>
   report(store, { sql: compareSql, columns: compareColumns }, { run, other });

@@ -4,7 +4,8 @@ import { answers, named, schemaOf, type ColumnKinds } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { allButEvaluations, allPurposes, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, wallClockColumns, workerColumns } from './reports.columns.ts';
-import { listCosts, listRunQuestions, readComparison, readLengths, readWallClock, readWorkers } from './reports.reader.ts';
+import { listCosts, listRunQuestions, readComparison, readLengths, readWallClock } from './reports.reader.ts';
+import { readWorkers } from './workers.reader.ts';
 
 const tags = ['reports'];
 const MOST_STEPS = 2_147_483_647;

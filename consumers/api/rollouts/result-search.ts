@@ -12,14 +12,16 @@ export async function resultHolds(store: Store, text: string): Promise<SqlCondit
     'select partition, max(offset) as offset from result_text_marks group by partition',
   );
   const tokens = wholeTokens(text);
+  // PREWHERE is the same whatever the text, so that the engine remembers which granules have been indexed
   const known = [...tokens.map((_, at) => `hasToken(lower(text), {result_token_${at}:String})`), holds('text')].join(' and ');
   return {
     sql: `result_sha256 in (
       select sha256 from result_texts where ${known}
       union all
       select tool_result_sha256 from turns
-      where run_id = {run_id_is:String}
-        and _offset >= transform(_partition, {mark_partitions:Array(Int32)}, {mark_offsets:Array(Int64)}, toInt64(0)) and ${holds('tool_result')}
+      prewhere run_id = {run_id_is:String}
+        and _offset >= transform(_partition, {mark_partitions:Array(Int32)}, {mark_offsets:Array(Int64)}, toInt64(0))
+      where ${holds('tool_result')}
     )`,
     params: {
       result_holds: text,

@@ -1,47 +1,34 @@
 // Distributions of reward, advantage, turns, tokens, and staleness over the trained and the discarded trajectories of a range of steps.
 import type { Store } from '../../../streams/core/ports.ts';
-import { readRows } from '../list.ts';
+import { countedFigures, readOutcomesOfRange, type CountedFigure, type CountsOfFigure } from './outcomes.fold.ts';
 
-export const histogramFigures = ['reward', 'advantage', 'turns', 'tokens', 'staleness'] as const;
-type HistogramFigure = (typeof histogramFigures)[number];
+export const histogramFigures = countedFigures;
 
-const fractions: ReadonlySet<HistogramFigure> = new Set(['reward', 'advantage']);
+const fractions: ReadonlySet<CountedFigure> = new Set(['reward', 'advantage']);
 
-interface HistogramRange {
+export interface HistogramRange {
   readonly from_step: number;
   readonly to_step: number;
   readonly bins: number;
-  readonly of: readonly HistogramFigure[];
+  readonly of: readonly CountedFigure[];
 }
 
-interface FateCounts {
+export interface FateCounts {
   /** Empty for trained ones. */
   readonly reason: string;
   readonly counts: readonly number[];
 }
 
-interface OutcomeHistogram {
-  readonly figure: HistogramFigure;
+export interface OutcomeHistogram {
+  readonly figure: CountedFigure;
   /** Lower bound of the first bin. */
   readonly low: number;
   readonly width: number;
   readonly fates: readonly FateCounts[];
 }
 
-const unlessRepeated = (table: string): string =>
-  `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
-
-/** A trajectory discarded at version v competed for step v + 1. Only trained ones have an advantage. */
-const outcomesSql = `
-  select '' as reason, reward, advantage, toFloat64(turns) as turns, toFloat64(tokens) as tokens, toFloat64(staleness_total) as staleness
-  from step_trajectories where run_id = {run:String} and step between {from:Int32} and {to:Int32} and ${unlessRepeated('repeated_steps')}
-  union all
-  select toString(reason) as reason, reward, nan as advantage, toFloat64(turns), toFloat64(tokens), toFloat64(staleness_total)
-  from discarded_trajectories
-  where run_id = {run:String} and version + 1 between {from:Int64} and {to:Int64} and ${unlessRepeated('repeated_discards')}`;
-
 /** Bins of equal width. For integers the width is an integer, so that each bin covers the same number of values. */
-export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
+export function binsFor(figure: CountedFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
   if (!fractions.has(figure)) {
     const width = Math.ceil((high - low + 1) / bins);
     return { width, count: Math.ceil((high - low + 1) / width) };
@@ -49,61 +36,49 @@ export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: 
   return high > low ? { width: (high - low) / bins, count: bins } : { width: 1, count: 1 };
 }
 
-interface FigureRange {
-  readonly figure: HistogramFigure;
+export interface FigureRange {
+  readonly figure: CountedFigure;
   readonly low: number;
   readonly high: number;
 }
 
-interface FilledBin {
-  readonly figure: HistogramFigure;
-  readonly reason: string;
-  readonly bin: number;
-  readonly number: number;
+/** Lowest and highest value of a figure; undefined if it has none. */
+function boundsOf(figure: CountedFigure, counts: readonly CountsOfFigure[]): FigureRange | undefined {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { values } of counts) {
+    for (const value of values) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  return low > high ? undefined : { figure, low, high };
+}
+
+function histogramOf({ figure, low, high }: FigureRange, counts: readonly CountsOfFigure[], bins: number): OutcomeHistogram {
+  const { width, count } = binsFor(figure, { low, high }, bins);
+  const fates = new Map<string, number[]>();
+  for (const { reason, values, counts: numbers } of counts) {
+    const filled = fates.get(reason) ?? new Array<number>(count).fill(0);
+    fates.set(reason, filled);
+    values.forEach((value, at) => {
+      const bin = Math.min(count - 1, Math.floor((value - low) / width));
+      filled[bin] = (filled[bin] ?? 0) + (numbers[at] ?? 0);
+    });
+  }
+  // trained ones first, then the discard reasons in order
+  const reasons = [...fates.keys()].sort();
+  return { figure, low, width, fates: reasons.map((reason) => ({ reason, counts: fates.get(reason) ?? [] })) };
 }
 
 export async function readHistograms(
   store: Store,
   run: string,
-  { of, bins, from_step, to_step }: HistogramRange,
+  { of, bins, from_step: first, to_step: last }: HistogramRange,
 ): Promise<readonly OutcomeHistogram[]> {
-  const params = { run, from: from_step, to: to_step };
-  const pairs = of.map((figure) => `('${figure}', ${figure})`).join(', ');
-  const ranges = await readRows<FigureRange>(
-    store,
-    `select pair.1 as figure, min(pair.2) as low, max(pair.2) as high from (${outcomesSql}) array join [${pairs}] as pair
-     where isFinite(pair.2) group by figure`,
-    params,
-  );
-  const wanted = of.flatMap((figure) => ranges.filter((range) => range.figure === figure));
-  if (wanted.length === 0) return [];
-  const shapes = wanted.map((range) => ({ ...range, ...binsFor(range.figure, range, bins) }));
-  const places = shapes.map(({ figure }, at) => `('${figure}', ${figure}, {low_${at}:Float64}, {width_${at}:Float64}, {last_${at}:Int32})`);
-  const filled = await readRows<FilledBin>(
-    store,
-    `select place.1 as figure, reason, least(place.5, toInt32(floor((place.2 - place.3) / place.4))) as bin, toUInt32(count()) as number
-     from (${outcomesSql}) array join [${places.join(', ')}] as place
-     where isFinite(place.2) group by figure, reason, bin`,
-    Object.assign(
-      { ...params },
-      ...shapes.map(({ low, width, count }, at) => ({ [`low_${at}`]: low, [`width_${at}`]: width, [`last_${at}`]: count - 1 })),
-    ) as Record<string, unknown>,
-  );
-  return shapes.map(({ figure, low, width, count }) => ({
-    ...{ figure, low, width },
-    fates: countsOf(
-      filled.filter((row) => row.figure === figure),
-      count,
-    ),
-  }));
-}
-
-/** Trained ones first, then the discard reasons in order. */
-function countsOf(filled: readonly FilledBin[], count: number): readonly FateCounts[] {
-  const reasons = [...new Set(filled.map(({ reason }) => reason))].sort();
-  return reasons.map((reason) => {
-    const counts = new Array<number>(count).fill(0);
-    for (const row of filled) if (row.reason === reason) counts[Math.max(0, row.bin)] = row.number;
-    return { reason, counts };
+  const { parts } = await readOutcomesOfRange(store, run, { first, last });
+  return of.flatMap((figure) => {
+    const counts = parts.flatMap((part) => part.counts.filter((one) => one.figure === figure));
+    const range = boundsOf(figure, counts);
+    return range === undefined ? [] : [histogramOf(range, counts, bins)];
   });
 }

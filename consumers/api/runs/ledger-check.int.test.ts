@@ -1,8 +1,11 @@
 // Checks of the ledger over real tables: what is right is intact, and each kind of damage is found at its entry.
+import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../../../infra/testing/dashboard-ledger.ts';
 import { GENESIS } from '../../../streams/ledger/chain.ts';
+import type { Row, Store } from '../../../streams/core/ports.ts';
 import { get, store } from '../api.testing.ts';
+import { checkLedger } from './ledger-check.reader.ts';
 
 const check = async (run: string) => get(`/v1/runs/${run}/ledger/check`);
 const change = async (table: string, how: string, where: string): Promise<void> =>
@@ -48,4 +51,62 @@ describe('the check of a ledger', () => {
     await change('steps', 'delete', 'step = 9');
     expect(await check(intactRun)).toMatchObject({ state: 'incomplete', entries: 22, first_broken: { check: 'sequence', sequence: 10 } });
   });
+});
+
+/** The same store, for which no figures are kept. */
+const withoutFolds = (): Store => ({
+  database: store.database,
+  ping: () => store.ping(),
+  query: (sql, options) => store.query(sql, options),
+  stream: (sql, options) => store.stream(sql, options),
+  command: (sql, options) => store.command(sql, options),
+  insert: (table, rows, as) => store.insert(table, rows, as),
+  close: () => Promise.resolve(),
+});
+
+/** An entry in one of the tables of the ledger; some are damaged. */
+const entry = fc.record({
+  table: fc.constantFrom('steps', 'admissions', 'admissions', 'expired_attempts'),
+  damage: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'missing', 'twice', 'claim'),
+});
+
+interface GrowingEntry {
+  readonly table: string;
+  readonly damage: string;
+}
+
+/** The rows of the entries behind the start of a run. */
+function rowsOfEntries(run: string, entries: readonly GrowingEntry[]): readonly { readonly table: string; readonly row: Row }[] {
+  const hashOf = (sequence: number): string => (sequence < 0 ? GENESIS : `${run}-${sequence}-`.padEnd(64, 'a'));
+  const place = { _topic: 'turnstream.training', _partition: 41, _timestamp: '2026-11-20 08:00:00.000', at: '2026-11-20 08:00:00.000000' };
+  let steps = 0;
+  return [{ table: 'run_events', damage: 'none' }, ...entries].flatMap(({ table, damage }, sequence) => {
+    const previous_sha256 = hashOf(damage === 'claim' ? Math.max(-1, sequence - 3) : sequence - 1);
+    const row = { ...place, run_id: run, sequence, previous_sha256 };
+    if (table === 'steps') steps += 1;
+    const step = table === 'steps' ? { step: steps, version_before: steps - 1, version_after: steps } : {};
+    const told = { table, row: { ...row, ...step, ...(table === 'run_events' ? { event: 'started' } : {}) } };
+    return damage === 'missing' ? [] : damage === 'twice' ? [told, told] : [told];
+  });
+}
+
+it('the check of a ledger that grows finds the same as one of all entries', { timeout: 120_000 }, async () => {
+  const sizes = fc.array(fc.nat(7), { minLength: 3, maxLength: 6 });
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(entry, { minLength: 5, maxLength: 30 }), sizes, fc.boolean(), async (entries, pieces, isWhole) => {
+      runs += 1;
+      const run = `growing-${runs}`;
+      const rows = [...rowsOfEntries(run, isWhole ? entries.map(({ table }) => ({ table, damage: 'none' })) : entries)];
+      let offset = runs * 1_000;
+      for (const size of [...pieces, rows.length]) {
+        for (const { table, row } of rows.splice(0, size + 1)) {
+          offset += 1;
+          await store.insert(table, [{ ...row, _offset: offset }], `${run}-${offset}`);
+        }
+        expect(await checkLedger(store, run)).toEqual(await checkLedger(withoutFolds(), run));
+      }
+    }),
+    { numRuns: 6, seed: 5, endOnFailure: true },
+  );
 });

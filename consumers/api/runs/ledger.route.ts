@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
-import { checkLedger, ledgerChecks, ledgerStates } from './ledger-check.reader.ts';
+import { ledgerChecks } from './ledger-check.fold.ts';
+import { checkLedger, ledgerStates } from './ledger-check.reader.ts';
 import { readLedger } from './ledger.reader.ts';
 
 const text = Type.String();

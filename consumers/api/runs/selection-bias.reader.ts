@@ -34,7 +34,11 @@ export async function readSelectionBias(store: Store, run: string, request: Bias
     ...equals('reason', 'String', request.reason).map(({ sql, params }) => ({ sql: `(is_kept or ${sql})`, params })),
   ];
   const asked = { where: textOf(clauses), params: paramsOf(clauses) };
-  const [page, figures] = await Promise.all([readSteps(store, asked, request), readRangeFigures(store, { run, ...asked })]);
+  const { from_step, to_step, reason } = request;
+  const [page, figures] = await Promise.all([
+    readSteps(store, asked, request),
+    readRangeFigures(store, { run, from_step, to_step, reason }),
+  ]);
   return { ...page, ...figures };
 }
 

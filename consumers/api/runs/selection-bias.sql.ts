@@ -46,30 +46,3 @@ export const bySteps = (outcomes: string): string => `
       from (${outcomes}) group by step
     )
   ) order by step`;
-
-/** Steps, and rows of the tables, before `before` and in all. A repeated row counts here, so that it shows as a change. */
-export const rangeSql = (where: string): string => `
-  select max(step) as newest, countIf(step < {before:Int32}) as sealed, count() as total
-  from (
-    select run_id, step, true as is_kept, '' as reason from step_trajectories where run_id = {run:String}
-    union all
-    select run_id, toInt32(version + 1) as step, false as is_kept, toString(reason) as reason from discarded_trajectories
-    where run_id = {run:String}
-  )
-  where ${where}`;
-
-const outcomesFrom = (where: string): string => `
-  select step < {before:Int32} as is_sealed, toString(outcomes.reason) as reason, ${measured}
-  from outcomes where ${where} and step >= {from:Int32}`;
-
-/** Number of outcomes with each value. */
-export const countsSql = (where: string): string => `
-  select is_sealed, reason, measure.1 as metric, measure.2 as value, count() as n
-  from (${outcomesFrom(where)})
-  array join [${metrics.map((metric) => `('${metric}', toFloat64(${metric}))`).join(', ')}] as measure
-  group by is_sealed, reason, metric, value`;
-
-export const sumsSql = (where: string): string => `
-  select is_sealed, reason, count() as n, sum(staleness_total) as staleness, sum(flight_ms) as flight_ms
-  from (${outcomesFrom(where)})
-  group by is_sealed, reason`;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { BiasTally, type OutcomeSums, type ValueCount } from './selection-bias.tally.ts';
+import type { OutcomesOfSteps } from './outcomes.fold.ts';
+import { BiasTally } from './selection-bias.tally.ts';
 
 const outcome = fc.record({
   reason: fc.constantFrom('', '', 'stale', 'expired'),
@@ -10,26 +11,31 @@ const outcome = fc.record({
 });
 type MadeOutcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
 
-const countsOf = (outcomes: readonly MadeOutcome[]): readonly ValueCount[] =>
-  outcomes.flatMap((one) =>
-    (['reward', 'turns', 'tokens'] as const).map((metric) => ({ metric, value: one[metric], reason: one.reason, n: 1 })),
-  );
-const sumsOf = (outcomes: readonly MadeOutcome[]): readonly OutcomeSums[] =>
-  outcomes.map(({ reason, turns, tokens }) => ({ reason, n: 1, staleness: turns, flight_ms: tokens }));
+const stepsOf = (outcomes: readonly MadeOutcome[]): OutcomesOfSteps => ({
+  counts: outcomes.flatMap((one) =>
+    (['reward', 'turns', 'tokens'] as const).map((figure) => ({
+      ...{ figure, reason: one.reason, values: Float64Array.of(one[figure]), counts: Float64Array.of(1) },
+    })),
+  ),
+  sums: outcomes.map(({ reason, turns, tokens }) => ({ reason, n: 1, staleness: turns, flight_ms: tokens })),
+});
 
-it('gives the same figures however the outcomes are split, and does not keep those that are only looked at', () => {
+const figuresOf = (parts: readonly (readonly MadeOutcome[])[], reason?: string): ReturnType<BiasTally['figures']> => {
+  const tally = new BiasTally(reason);
+  for (const part of parts) tally.add(stepsOf(part));
+  return tally.figures();
+};
+
+it('gives the same figures however the outcomes are split, and compares one reason if it is given', () => {
   fc.assert(
     fc.property(fc.array(outcome, { maxLength: 60 }), fc.nat(60), fc.nat(60), (outcomes, first, second) => {
-      const whole = new BiasTally().figuresWith(countsOf(outcomes), sumsOf(outcomes));
+      const whole = figuresOf([outcomes]);
       const [a, b] = [Math.min(first, second), Math.max(first, second)];
-      const tally = new BiasTally();
-      tally.add(countsOf(outcomes.slice(0, a)), sumsOf(outcomes.slice(0, a)));
-      tally.figuresWith(countsOf(outcomes.slice(a)), sumsOf(outcomes.slice(a)));
-      tally.add(countsOf(outcomes.slice(a, b)), sumsOf(outcomes.slice(a, b)));
-      expect(tally.figuresWith(countsOf(outcomes.slice(b)), sumsOf(outcomes.slice(b)))).toEqual(whole);
+      expect(figuresOf([outcomes.slice(b), outcomes.slice(0, a), outcomes.slice(a, b)])).toEqual(whole);
       const kept = outcomes.filter(({ reason }) => reason === '');
       expect(whole.overall?.kept ?? 0).toBe(kept.length);
       expect(whole.overall?.discarded ?? 0).toBe(outcomes.length - kept.length);
+      expect(figuresOf([outcomes], 'stale')).toEqual(figuresOf([outcomes.filter(({ reason }) => reason !== 'expired')]));
     }),
   );
 });

@@ -1,25 +1,10 @@
-// The figures of a range of steps, from the counts of each value instead of all values. ValueCounts of disjoint ranges add up.
+// The figures of a range of steps, from the counts of each value instead of all values. Counts of disjoint ranges add up.
 import type { RowOf } from '../columns.ts';
 import type { biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
+import type { CountedFigure, OutcomesOfSteps, OutcomeSums } from './outcomes.fold.ts';
 import { metrics } from './selection-bias.sql.ts';
 
 type Metric = (typeof metrics)[number];
-
-/** Number of outcomes with a value; `reason` is empty for kept ones. */
-export interface ValueCount {
-  readonly metric: Metric;
-  readonly value: number;
-  readonly reason: string;
-  readonly n: number;
-}
-
-/** Sums over the outcomes with a reason; it is empty for kept ones. */
-export interface OutcomeSums {
-  readonly reason: string;
-  readonly n: number;
-  readonly staleness: number;
-  readonly flight_ms: number;
-}
 
 export interface RangeFigures {
   /** Over all steps of the range, not only the page; null when the range is empty. */
@@ -33,34 +18,38 @@ type MutableCounts = Record<Metric, Map<number, number>>;
 type Figures = Readonly<Record<string, number | null>>;
 
 const KEPT = '';
+const isMetric = (figure: CountedFigure): figure is Metric => (metrics as readonly string[]).includes(figure);
 
 export class BiasTally {
+  readonly #reason: string | undefined;
   readonly #counts = new Map<string, MutableCounts>();
   readonly #sums = new Map<string, Omit<OutcomeSums, 'reason'>>();
 
-  add(counts: readonly ValueCount[], sums: readonly OutcomeSums[]): void {
-    for (const { metric, value, reason, n } of counts) {
+  /** Compares only discards with this reason, if one is given. */
+  constructor(reason?: string) {
+    this.#reason = reason;
+  }
+
+  /** Adds the outcomes of other steps. */
+  add({ counts, sums }: OutcomesOfSteps): void {
+    for (const { figure, reason, values, counts: numbers } of counts) {
+      if (!this.#isAsked(reason) || !isMetric(figure)) continue;
       const side: MutableCounts = this.#counts.get(reason) ?? { reward: new Map(), turns: new Map(), tokens: new Map() };
       this.#counts.set(reason, side);
-      side[metric].set(value, (side[metric].get(value) ?? 0) + n);
+      values.forEach((value, at) => side[figure].set(value, (side[figure].get(value) ?? 0) + (numbers[at] ?? 0)));
     }
     for (const { reason, n, staleness, flight_ms } of sums) {
+      if (!this.#isAsked(reason)) continue;
       const before = this.#sums.get(reason) ?? { n: 0, staleness: 0, flight_ms: 0 };
       this.#sums.set(reason, { n: before.n + n, staleness: before.staleness + staleness, flight_ms: before.flight_ms + flight_ms });
     }
   }
 
-  /** The figures of these outcomes and of others, which are not added. */
-  figuresWith(counts: readonly ValueCount[], sums: readonly OutcomeSums[]): RangeFigures {
-    const all = new BiasTally();
-    for (const [reason, side] of this.#counts)
-      all.#counts.set(reason, { reward: new Map(side.reward), turns: new Map(side.turns), tokens: new Map(side.tokens) });
-    for (const [reason, own] of this.#sums) all.#sums.set(reason, own);
-    all.add(counts, sums);
-    return all.#figures();
+  #isAsked(reason: string): boolean {
+    return reason === KEPT || this.#reason === undefined || reason === this.#reason;
   }
 
-  #figures(): RangeFigures {
+  figures(): RangeFigures {
     const reasons = [...this.#sums.keys()].filter((reason) => reason !== KEPT).sort();
     const [kept, lost] = [this.#side([KEPT]), this.#side(reasons)];
     if (kept.n + lost.n === 0) return { overall: null, by_reason: [] };

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { notFound, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
-import { latencyColumns, readTool, slowCallColumns, toolErrorTypeColumns } from './tool.reader.ts';
+import { latencyColumns, slowCallColumns, toolErrorTypeColumns } from './tool.columns.ts';
+import { readTool } from './tool.reader.ts';
 
 const number = Type.Union([Type.Number(), Type.Null()]);
 
@@ -32,7 +33,7 @@ export const toolRoutes: StoreRoutes = async (app, { store }) => {
       },
     },
     async ({ params }) => {
-      const answer = await readTool(store, params.run, params.tool);
+      const answer = await readTool(store, params);
       if (answer.calls === 0) throw notFound('tool', params.tool);
       return answer;
     },

@@ -6,8 +6,8 @@ import { adviseOn, type AdvisoryFacts, type StepFigures } from './advisories.ts'
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
-/** Number of newest steps that are read. */
-const STEPS = 2_000;
+/** Number of newest steps that are read; no rule asks for the discards of older ones than `WITH_DISCARDS`. */
+const [STEPS, WITH_DISCARDS] = [2_000, 200];
 const WEATHER_POINTS = 240;
 
 const stepsSql = `
@@ -18,7 +18,8 @@ const stepsSql = `
   ) as made
   left join (
     select toInt32(version + 1) as step, countIf(reason = 'stale') as discarded_stale, countIf(reason = 'uniform_group') as discarded_uniform
-    from discarded_trajectories where run_id = {run:String} group by step
+    from discarded_trajectories
+    where run_id = {run:String} and version >= (select max(step) from steps where run_id = {run:String}) - ${WITH_DISCARDS} group by step
   ) as lost using (step)
   order by step`;
 
@@ -42,7 +43,7 @@ export async function readAdvisories(
     readRows<StepFigures>(store, stepsSql, { run }),
     readRows<AdvisoryFacts['beats'][number]>(store, beatsSql, { run }),
     readRows<{ is_running: number | boolean; max_staleness: number }>(store, runSql, { run }),
-    readWeather(store, run, { points: WEATHER_POINTS, latencies: false }),
+    readWeather(store, run, { points: WEATHER_POINTS }),
   ]);
   const facts = { run, steps, beats, outages: weather.outages, max_staleness: state?.max_staleness ?? 0 };
   return { run_id: run, items: adviseOn({ ...facts, is_running: Boolean(state?.is_running) }), outages: weather.outages };

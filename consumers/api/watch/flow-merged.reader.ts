@@ -1,13 +1,13 @@
 // The flow of a run with any number of trajectories: attempts are aggregated into spans of equal length and counted by their fate.
 import type { Store } from '../../../streams/core/ports.ts';
-import { readRows } from '../list.ts';
-import { widthFor } from './weather.reader.ts';
+import { NO_VERSION, readFlowSeconds, type FlowSecond } from './flow-merged.fold.ts';
+import { widthFor } from './width.ts';
 
 const mergedFates = ['trained', 'discarded', 'lost', 'open'] as const;
 /** Per span: attempts that started in it by fate, attempts in flight at its end, and the worst staleness of its trained ones. */
 export const mergedFigures = [...mergedFates, 'running', 'staleness_max', 'version_first'] as const;
 
-interface MergedSpan {
+export interface MergedSpan {
   readonly span: number;
   readonly trained: number;
   readonly discarded: number;
@@ -26,48 +26,6 @@ export interface MergedFlow {
   readonly at_ms: readonly number[];
   readonly columns: Readonly<Record<(typeof mergedFigures)[number], readonly number[]>>;
 }
-
-/** Greater than every version. */
-const NO_VERSION = 2_147_483_647;
-const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
-
-/** All attempts without duplicates, with start and end; the end is 0 for one that has only started. */
-const attemptsSql = `
-  select trajectory_id, attempt, toInt64(toUnixTimestamp(started_at)) as start_s, toInt64(toUnixTimestamp(finished_at)) as end_s, version_first
-  from trajectories where run_id = {run:String} and ${OF_PURPOSE} limit 1 by trajectory_id, attempt
-  union all
-  select trajectory_id, attempt, toInt64(toUnixTimestamp(occurred_at)) as start_s, toInt64(0) as end_s, toInt32(-1) as version_first
-  from trajectory_starts where run_id = {run:String} and ${OF_PURPOSE}
-    and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String})
-  limit 1 by trajectory_id, attempt`;
-
-/** The fate of each attempt in the ledger: a decision takes precedence over a loss, and training over a discard. */
-const decidedSql = `
-  select trajectory_id, attempt, 1 as is_decided, min(told) as rank, max(told_staleness) as staleness, max(told_s) as decided_s from (
-    select trajectory_id, attempt, 0 as told, staleness_total as told_staleness, toInt64(0) as told_s
-    from step_trajectories where run_id = {run:String}
-    union all
-    select trajectory_id, attempt, 1 as told, toInt32(-1) as told_staleness, toInt64(0) as told_s
-    from discarded_trajectories where run_id = {run:String}
-    union all
-    select trajectory_id, attempt, 2 as told, toInt32(-1) as told_staleness, toInt64(toUnixTimestamp(at)) as told_s
-    from expired_attempts where run_id = {run:String}
-  ) group by trajectory_id, attempt`;
-
-/** An attempt counts in the span of its start and in that of its end. */
-const mergedSql = `
-  select span, toUInt32(sum(begins)) as began, toUInt32(sum(ends)) as ended, toUInt32(sum(begins and fate = 0)) as trained,
-    toUInt32(sum(begins and fate = 1)) as discarded, toUInt32(sum(begins and fate = 2)) as lost,
-    max(if(begins and fate = 0, staleness, -1)) as staleness_max, min(if(begins and version_first >= 0, version_first, ${NO_VERSION})) as oldest
-  from (
-    select toInt32(least(intDiv(point.1 - {first:Int64}, {every:Int64}), {last:Int64})) as span, point.2 = 1 as begins, point.2 = 0 as ends,
-      fate, staleness, version_first
-    from (
-      select start_s, if(end_s > 0, end_s, decided_s) as stop_s, version_first, if(is_decided = 1, toInt32(rank), 3) as fate, staleness
-      from (${attemptsSql}) as attempts
-      left join (${decidedSql}) as decided using (trajectory_id, attempt)
-    ) array join if(stop_s > 0, [(start_s, 1), (stop_s, 0)], [(start_s, 1)]) as point
-  ) group by span order by span`;
 
 const emptySpan = { trained: 0, discarded: 0, lost: 0, began: 0, ended: 0, staleness_max: -1, oldest: NO_VERSION };
 
@@ -91,20 +49,39 @@ export function columnsOfSpans(spans: readonly MergedSpan[]): MergedFlow['column
   return columns;
 }
 
+interface FlowBounds {
+  readonly first: number;
+  readonly every: number;
+  readonly last: number;
+}
+
+/** Sums of the seconds of each span. An end after the last start or finish, as of a lost attempt, is in the last span. */
+function spansOf(seconds: readonly Readonly<FlowSecond>[], { first, every, last }: FlowBounds): readonly MergedSpan[] {
+  const spans = new Map<number, MergedSpan>();
+  for (const { second, ...one } of seconds) {
+    const span = Math.min(Math.trunc((second - first) / every), last);
+    const { trained, discarded, lost, began, ended, staleness_max, oldest } = spans.get(span) ?? emptySpan;
+    spans.set(span, {
+      ...{ span, trained: trained + one.trained, discarded: discarded + one.discarded, lost: lost + one.lost },
+      ...{ began: began + one.began, ended: ended + one.ended },
+      ...{ staleness_max: Math.max(staleness_max, one.staleness_max), oldest: Math.min(oldest, one.oldest) },
+    });
+  }
+  return [...spans.values()].sort((a, b) => a.span - b.span);
+}
+
 export async function readMergedFlow(
   store: Store,
   run: string,
   { points, purpose = '' }: { readonly points: number; readonly purpose?: string | undefined },
 ): Promise<MergedFlow> {
-  const [bounds] = await readRows<{ first: number; last: number; trajectories: number }>(
-    store,
-    `select min(start_s) as first, max(greatest(start_s, end_s)) as last, toUInt32(count()) as trajectories from (${attemptsSql})`,
-    { run, purpose },
-  );
-  const { first = 0, last = 0, trajectories = 0 } = bounds ?? {};
-  const every = widthFor(Math.max(1, last - first), points);
-  const params = { run, purpose, first, every, last: Math.floor((last - first) / every) };
-  const spans = trajectories === 0 ? [] : await readRows<MergedSpan>(store, mergedSql, params);
+  const seconds = await readFlowSeconds(store, run, purpose);
+  const begun = seconds.filter(({ began }) => began > 0);
+  const trajectories = begun.reduce((sum, { began }) => sum + began, 0);
+  const first = begun.reduce((least, { second }) => Math.min(least, second), Infinity);
+  const last = begun.reduce((most, one) => Math.max(most, one.last), -Infinity);
+  const every = trajectories === 0 ? 1 : widthFor(Math.max(1, last - first), points);
+  const spans = trajectories === 0 ? [] : spansOf(seconds, { first, every, last: Math.floor((last - first) / every) });
   const columns = columnsOfSpans(spans);
   return { run_id: run, trajectories, every_s: every, at_ms: columns.trained.map((_, at) => (first + at * every) * 1_000), columns };
 }

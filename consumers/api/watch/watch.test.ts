@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { adviseOn, adviseOnLag, type AdvisoryFacts, type StepFigures } from './advisories.ts';
 import { columnsOfSpans } from './flow-merged.reader.ts';
 import { columnsOf, flowFates } from './flow.reader.ts';
-import { outagesIn, widthFor } from './weather.reader.ts';
+import { outagesIn } from './weather.reader.ts';
+import { widthFor } from './width.ts';
 
 const step = (number: number, more: Partial<StepFigures> = {}): StepFigures => ({
   ...{ step: number, reward_mean: 0.6, entropy: 1.2, staleness_max: 1, unknown_tokens: 0, wait_ms: 100, train_ms: 300 },

@@ -2,9 +2,10 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import type { outageColumns, weatherColumns } from './watch.columns.ts';
+import type { outageColumns } from './watch.columns.ts';
+import { callsSql, readBounds, readRunWeather, type ReadSpan, type RunBounds, type WeatherRow } from './weather.fold.ts';
+import { widthFor } from './width.ts';
 
-type WeatherRow = RowOf<typeof weatherColumns>;
 type OutageRow = RowOf<typeof outageColumns>;
 
 export interface WeatherReport {
@@ -19,83 +20,60 @@ interface WeatherQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly points: number;
-  /** If false, latencies are 0. */
-  readonly latencies?: boolean;
 }
 
-/** Round widths of a span; the smallest that gives at most `points` spans is used. */
-const WIDTHS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 43_200, 86_400] as const;
 const MOST_TOOLS = 20;
-
-export const widthFor = (seconds: number, points: number): number =>
-  WIDTHS.find((width) => seconds / width < points) ?? Math.ceil(seconds / points / 86_400) * 86_400;
 
 const time = (name: string): string => `parseDateTime64BestEffort({${name}:String}, 6, 'UTC')`;
 
-/** First and last second of the run, from attempts and heartbeats, which have far fewer rows than turns. */
-const spanSql = `
-  select toUnixTimestamp(min(low)) as low, toUnixTimestamp(max(high)) as high
-  from (
-    select min(started_at) as low, max(finished_at) as high from trajectories where run_id = {run:String} having count() > 0
-    union all
-    select min(occurred_at) as low, max(occurred_at) as high from trajectory_starts where run_id = {run:String} having count() > 0
-    union all
-    select min(occurred_at) as low, max(occurred_at) as high from heartbeats where run_id = {run:String} having count() > 0
-  ) having count() > 0`;
-
-interface Span {
-  readonly low: number;
-  readonly high: number;
-}
-
-const clamp = ({ low, high }: Span, from: string | undefined, to: string | undefined): Span => ({
+const clamp = ({ low, high }: RunBounds, from: string | undefined, to: string | undefined): RunBounds => ({
   low: from === undefined ? low : Math.max(low, Date.parse(from) / 1_000),
   high: to === undefined ? high : Math.min(high, Date.parse(to) / 1_000),
 });
 
-/** Calls by tool and span. Latencies are most of the work, so they can be left out. */
-async function readCalls(
-  store: Store,
-  params: Readonly<Record<string, string | number>>,
-  { where, latencies }: { readonly where: string; readonly latencies: boolean },
-): Promise<readonly WeatherRow[]> {
-  const quantiles = latencies ? 'quantiles(0.5, 0.95)(tool_ms)' : '[toFloat64(0), toFloat64(0)]';
-  const rows = await readRows<Omit<WeatherRow, 'ms_p50' | 'ms_p95'> & { readonly ms: readonly [number, number] }>(
-    store,
-    `select toString(tool) as tool, toDateTime64(span * {every:UInt32}, 3, 'UTC') as at, calls, failed, ms
-     from (
-       select tool, intDiv(toUnixTimestamp(occurred_at), {every:UInt32}) as span, count() as calls, countIf(tool_status != 'ok') as failed, ${quantiles} as ms
-       from turns where ${where} group by tool, span
-     ) order by tool, at`,
-    params,
-  );
+/** The spans of the most used tools, in order. */
+function weatherOf(rows: readonly ReadSpan[]): readonly WeatherRow[] {
   const called = new Map<string, number>();
   for (const { tool, calls } of rows) called.set(tool, (called.get(tool) ?? 0) + calls);
-  const most = new Set(
-    [...called]
-      .sort(([, a], [, b]) => b - a)
-      .slice(0, MOST_TOOLS)
-      .map(([tool]) => tool),
-  );
-  return rows.filter(({ tool }) => most.has(tool)).map(({ ms: [ms_p50, ms_p95], ...row }) => ({ ...row, ms_p50, ms_p95 }));
+  const most = [...called].sort(([, a], [, b]) => b - a).slice(0, MOST_TOOLS);
+  const tools = new Set(most.map(([tool]) => tool));
+  return rows
+    .filter(({ tool }) => tools.has(tool))
+    .sort((a, b) => (a.tool === b.tool ? a.span - b.span : a.tool < b.tool ? -1 : 1))
+    .map(({ span: _span, ...row }) => row);
 }
 
-export async function readWeather(store: Store, run: string, { from, to, points, latencies = true }: WeatherQuery): Promise<WeatherReport> {
-  const where = [
-    "run_id = {run:String} and tool != ''",
+/** Reads only the turns of a range. */
+async function readRange(store: Store, run: string, { from, to, points }: WeatherQuery): Promise<WeatherSpans | undefined> {
+  const turns = [
+    'turns where run_id = {run:String}',
     ...(from === undefined ? [] : [`occurred_at >= ${time('from')}`]),
     ...(to === undefined ? [] : [`occurred_at <= ${time('to')}`]),
   ].join(' and ');
-  const params = { run, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-  const [found] = await readRows<Span>(store, spanSql, { run });
-  if (found === undefined) return { run_id: run, every_s: 1, items: [], outages: [] };
-  const { low, high } = clamp(found, from, to);
+  const bounds = await readBounds(store, run);
+  if (bounds === undefined) return undefined;
+  const { low, high } = clamp(bounds, from, to);
   const every = widthFor(Math.max(0, high - low), points);
-  const items = await readCalls(store, { ...params, every }, { where, latencies });
-  const outages = outagesIn(items, every);
-  return { run_id: run, every_s: items.length === 0 ? 1 : every, items, outages: await withSteps(store, run, outages) };
+  const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  return { every, spans: await readRows<ReadSpan>(store, callsSql(turns), { run, every, ...range }) };
 }
 
+interface WeatherSpans {
+  readonly every: number;
+  readonly spans: readonly ReadSpan[];
+}
+
+export async function readWeather(store: Store, run: string, query: WeatherQuery): Promise<WeatherReport> {
+  const isWhole = query.from === undefined && query.to === undefined;
+  const found = await (isWhole ? readRunWeather(store, run, query.points) : readRange(store, run, query));
+  if (found === undefined) return { run_id: run, every_s: 1, items: [], outages: [] };
+  const items = weatherOf(found.spans);
+  const outages = outagesIn(items, found.every);
+  return { run_id: run, every_s: items.length === 0 ? 1 : found.every, items, outages: await withSteps(store, run, outages) };
+}
+
+/** Greater than every step. */
+const NO_STEP = 2_147_483_647;
 const FEWEST_CALLS = 4;
 const LEAST_RATE = 0.3;
 const TIMES_USUAL = 3;
@@ -138,18 +116,19 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-/** The steps made during an outage, so that it can be drawn in the curves. */
+/** The steps made during each outage, so that it can be drawn in the curves. */
 async function withSteps(store: Store, run: string, outages: readonly FoundOutage[]): Promise<readonly OutageRow[]> {
   if (outages.length === 0) return [];
-  const steps = await readRows<{ step: number; at_ms: number }>(
+  const [made] = await readRows<{ readonly firsts: readonly number[]; readonly lasts: readonly number[] }>(
     store,
-    'select step, toUnixTimestamp64Milli(min(at)) as at_ms from steps where run_id = {run:String} group by step order by step',
-    { run },
+    `select minForEach(arrayMap(since -> if(at_ms >= since, step, ${NO_STEP}), {from:Array(Int64)})) as firsts,
+       maxForEach(arrayMap(until -> if(at_ms <= until, step, toInt32(-1)), {to:Array(Int64)})) as lasts
+     from (select step, toUnixTimestamp64Milli(min(at)) as at_ms from steps where run_id = {run:String} group by step)`,
+    { run, from: outages.map(({ from }) => Date.parse(from ?? '')), to: outages.map(({ to }) => Date.parse(to ?? '')) },
   );
-  return outages.map((outage) => {
-    const [from, to] = [Date.parse(outage.from ?? ''), Date.parse(outage.to ?? '')];
-    const first = steps.find(({ at_ms }) => at_ms >= from)?.step ?? -1;
-    const last = steps.findLast(({ at_ms }) => at_ms <= to)?.step ?? -1;
-    return { ...outage, from_step: first, to_step: Math.max(first, last) };
+  return outages.map((outage, index) => {
+    const [first = NO_STEP, last = -1] = [made?.firsts[index], made?.lasts[index]];
+    const from_step = first === NO_STEP ? -1 : first;
+    return { ...outage, from_step, to_step: Math.max(from_step, last) };
   });
 }

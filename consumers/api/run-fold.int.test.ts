@@ -1,0 +1,113 @@
+// Figures that are kept up to date equal those of the whole run at any time, however its rows come in.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
+import { migrate } from '../../infra/clickhouse/migrate.ts';
+import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { selectList } from './columns.ts';
+import { readRows } from './list.ts';
+import { wallClockColumns, workerColumns } from './reports/reports.columns.ts';
+import { readWallClock } from './reports/reports.reader.ts';
+import { wallClockSql, workersSql } from './reports/reports.sql.ts';
+import { readWorkers } from './reports/workers.reader.ts';
+import { growingRun, insertGrowing, tablesOfAttempts } from './run-fold.testing.ts';
+import { histogramFigures, readHistograms } from './runs/histogram.reader.ts';
+import { histogramsOf } from './runs/histogram.testing.ts';
+import { readTool, type OneTool } from './runs/tool.reader.ts';
+import { mergedFlowOf } from './watch/flow-merged.testing.ts';
+import { readMergedFlow } from './watch/flow-merged.reader.ts';
+import { readWeather } from './watch/weather.reader.ts';
+
+let engine: TestStore;
+let store: ClickHouseStore;
+
+beforeAll(async () => {
+  engine = await startTestStore();
+  store = connectStore({ url: engine.url, database: 'turnstream' });
+  await migrate(store);
+});
+
+afterAll(async () => {
+  await store.close();
+  await engine.stop();
+});
+
+/** Sums of fractions differ in their last digits with the order of their terms. */
+const rounded = (rows: unknown): unknown =>
+  JSON.parse(JSON.stringify(rows, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(10)) : value)));
+
+const workersOf = (run: string, purpose: string): Promise<readonly object[]> =>
+  readRows(store, `select ${selectList(workerColumns)} from (${workersSql})`, { run, purpose });
+
+/** The calls of a tool without percentiles, which are estimated for large runs. */
+const exactOf = ({ ms_p50: _50, ms_p95: _95, ms_p99: _99, error_types, ...exact }: OneTool): object => ({
+  ...exact,
+  error_types: error_types.map(({ ms_p50: _, ...error }) => error),
+});
+
+const clockOf = (run: string, range: { readonly from_step: number; readonly to_step: number }): Promise<readonly object[]> =>
+  readRows(store, `select ${selectList(wallClockColumns)} from (${wallClockSql})`, { run, purpose: '', ...range });
+
+async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[] = [undefined]): Promise<void> {
+  for (const purpose of purposes) {
+    for (const points of [3, 200]) {
+      expect(await readMergedFlow(store, run, { points, purpose })).toEqual(await mergedFlowOf(store, run, { points, purpose }));
+    }
+    expect(rounded(await readWorkers(store, { run, purpose }))).toEqual(rounded(await workersOf(run, purpose ?? '')));
+  }
+  // a range is read as a whole
+  expect(await readWeather(store, run, { points: 30 })).toEqual(
+    await readWeather(store, run, { points: 30, from: '2000-01-01T00:00:00Z' }),
+  );
+  const [kept, read] = [
+    await readTool(store, { run, tool: 'search', leastTurns: 0 }),
+    await readTool(store, { run, tool: 'search', leastTurns: Infinity }),
+  ];
+  expect(exactOf(kept)).toEqual(exactOf(read));
+  for (const range of [
+    { from_step: 0, to_step: 1_000_000 },
+    { from_step: 3, to_step: 20 },
+    { from_step: 7, to_step: 1_000_000 },
+  ]) {
+    expect(rounded(await readWallClock(store, { run, purpose: undefined }, range))).toEqual(rounded(await clockOf(run, range)));
+    const asked = { ...range, bins: 7, of: histogramFigures };
+    expect(await readHistograms(store, run, asked)).toEqual(await histogramsOf(store, run, asked));
+  }
+}
+
+let runs = 0;
+
+describe('figures that are kept up to date', { timeout: 300_000 }, () => {
+  it('equal those of all rows after each insert', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constant(0).chain(() => growingRun(`grow-${(runs += 1)}`)),
+        fc.integer({ min: 2, max: 6 }),
+        async (growing, pace) => {
+          let inserts = 0;
+          for await (const _ of insertGrowing(store, growing)) if ((inserts += 1) % (pace + 1) === 0) await assertEqual(growing.run);
+          await assertEqual(growing.run, [undefined, 'eval']);
+        },
+      ),
+      { numRuns: 2, endOnFailure: true, seed: 7 },
+    );
+  });
+
+  it('equal those of all rows after rows were deleted, changed, and stored late', async () => {
+    const run = `grow-${(runs += 1)}`;
+    const [growing] = fc.sample(growingRun(run), { numRuns: 1, seed: 11 });
+    if (growing === undefined) throw new Error('there is no sample');
+    for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
+    await assertEqual(run);
+    const others = `insert into trajectories select * replace (concat(trajectory_id, '-late') as trajectory_id) from trajectories where run_id = '${run}' order by _offset limit 2`;
+    for (const statement of [
+      others,
+      `alter table trajectories delete where run_id = '${run}' and _offset % 3 = 0 settings mutations_sync = 2`,
+      `alter table trajectories update worker_id = 'worker-z' where run_id = '${run}' and _offset % 2 = 0 settings mutations_sync = 2`,
+      ...tablesOfAttempts.map((table) => `truncate table ${table}`),
+    ]) {
+      await store.command(statement);
+      await assertEqual(run);
+    }
+  });
+});
