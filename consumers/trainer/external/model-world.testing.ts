@@ -65,7 +65,13 @@ async function lifeOf(world: Pick<ModelWorld, 'log'> & { nowMs: number }, state:
   const external = { rows: createLogRows({ log: log.reader(), events }), leaseMs: LEASE_MS, prefetch: PREFETCH, lingerMs: 0 };
   const life: Partial<Record<keyof ExternalLife, unknown>> = {
     ...{ runId: RUN, state, used: modelSettings, committer, clock, external, events, log: log.reader(), logger: silentLogger },
-    ...{ metrics: noMetrics, report: () => undefined, start: { training: 0, policies: 0 }, notice: '', architecture: { format: 'mlp-f32-v1' } },
+    ...{
+      metrics: noMetrics,
+      report: () => undefined,
+      start: { training: 0, policies: 0 },
+      notice: '',
+      architecture: { format: 'mlp-f32-v1' },
+    },
     feed: { exclusively: (work: () => Promise<unknown>) => work() },
     listening: { mayJudge: () => false },
   };
