@@ -1,8 +1,7 @@
-// The calls of one tool, kept up to date as counts by how they ended and how long they took. Percentiles come from buckets of 2 %.
+// The calls of tools, kept up to date as counts by how they ended and how long they took. Percentiles come from buckets of 2 %.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import type { RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
 import { percentileOf } from './tool-figures.ts';
 import type { slowCallColumns, toolErrorTypeColumns } from './tool.columns.ts';
@@ -11,6 +10,7 @@ import { callCountsSql, limits, slowSql } from './tool.sql.ts';
 type SlowCall = RowOf<typeof slowCallColumns>;
 
 interface CallCount {
+  readonly tool: string;
   readonly status: string;
   readonly error_type: string;
   readonly is_timed: boolean | number;
@@ -20,11 +20,6 @@ interface CallCount {
   readonly cache_hits: number;
   readonly ms_max: number;
   readonly last_at: string;
-}
-
-interface ToolCalls {
-  readonly counts: Map<string, CallCount>;
-  slowest: readonly SlowCall[];
 }
 
 export interface FoldedTool {
@@ -51,22 +46,42 @@ function slowestOf(calls: readonly SlowCall[]): readonly SlowCall[] {
   return [...once.values()].sort(slowestFirst).slice(0, limits.slow);
 }
 
-async function addCalls(read: ReadCalls, state: ToolCalls, { added, params }: RowWindow): Promise<boolean> {
-  const calls = added('turns');
-  const [counts, slow] = await Promise.all([read<CallCount>(callCountsSql(calls), params), read<SlowCall>(slowSql(calls), params)]);
-  for (const row of counts) {
-    const key = JSON.stringify([row.status, row.error_type, Boolean(row.is_timed), row.span, row.bucket]);
-    const known = state.counts.get(key) ?? { ...row, calls: 0, cache_hits: 0 };
-    state.counts.set(key, {
-      ...{ ...row, calls: known.calls + row.calls, cache_hits: known.cache_hits + row.cache_hits },
-      ...{ ms_max: Math.max(known.ms_max, row.ms_max), last_at: known.last_at > row.last_at ? known.last_at : row.last_at },
-    });
-  }
-  state.slowest = slowestOf([...state.slowest, ...slow]);
-  return true;
+function addCalls(known: Map<string, CallCount>, row: CallCount): void {
+  const key = JSON.stringify([row.status, row.error_type, Boolean(row.is_timed), row.span, row.bucket]);
+  const before = known.get(key) ?? { ...row, calls: 0, cache_hits: 0 };
+  known.set(key, {
+    ...{ ...row, calls: before.calls + row.calls, cache_hits: before.cache_hits + row.cache_hits },
+    ...{ ms_max: Math.max(before.ms_max, row.ms_max), last_at: before.last_at > row.last_at ? before.last_at : row.last_at },
+  });
 }
 
-type ReadCalls = <T extends object>(sql: string, params: RowWindow['params']) => Promise<readonly T[]>;
+/** The calls of every tool, so that the run is read once for all of them. */
+async function readCounts(store: Store, run: string, tool: string): Promise<readonly CallCount[]> {
+  const spec: FoldSpec<Map<string, Map<string, CallCount>>> = {
+    ...{ name: 'calls of tools', run, tables: ['turns'], empty: () => new Map() },
+    add: async (state, { added, params }) => {
+      for (const row of await readRows<CallCount>(store, callCountsSql(added('turns')), params)) {
+        const known = state.get(row.tool) ?? new Map<string, CallCount>();
+        state.set(row.tool, known);
+        addCalls(known, row);
+      }
+      return true;
+    },
+  };
+  return [...((await foldedRun(store, spec)).get(tool) ?? new Map<string, CallCount>()).values()];
+}
+
+async function readSlowest(store: Store, run: string, tool: string): Promise<readonly SlowCall[]> {
+  const spec: FoldSpec<{ slowest: readonly SlowCall[] }> = {
+    ...{ name: `slowest of ${tool}`, run, tables: ['turns'], empty: () => ({ slowest: [] }) },
+    add: async (state, { added, params }) => {
+      const slow = await readRows<SlowCall>(store, slowSql(added('turns')), { ...params, tool });
+      state.slowest = slowestOf([...state.slowest, ...slow]);
+      return true;
+    },
+  };
+  return (await foldedRun(store, spec)).slowest;
+}
 
 const callsOf = (counts: readonly CallCount[]): number => counts.reduce((sum, { calls }) => sum + calls, 0);
 const failedOf = (counts: readonly CallCount[]): readonly CallCount[] => counts.filter(({ status }) => status !== 'ok');
@@ -103,12 +118,7 @@ function errorsOf(counts: readonly CallCount[]): FoldedTool['errors'] {
 
 /** The calls of a tool; a call that the log holds twice is counted twice, as in the list. */
 export async function readFoldedTool(store: Store, run: string, tool: string): Promise<FoldedTool> {
-  const spec: FoldSpec<ToolCalls> = {
-    ...{ name: `calls of ${tool}`, run, tables: ['turns'], empty: () => ({ counts: new Map(), slowest: [] }) },
-    add: (state, window) => addCalls((sql, params) => readRows(store, sql, { ...params, tool }), state, window),
-  };
-  const { counts: byKind, slowest } = await foldedRun(store, spec);
-  const counts = [...byKind.values()];
+  const [counts, slowest] = await Promise.all([readCounts(store, run, tool), readSlowest(store, run, tool)]);
   const spans = [...groupsOf(timed(counts), ({ span }) => span)].map(([span, own]) => ({
     ...{ span, calls: callsOf(own), failed: callsOf(failedOf(own)) },
   }));

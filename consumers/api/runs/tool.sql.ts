@@ -40,11 +40,11 @@ export const slowSql = (turns: string): string => `
   ) and ${OF_TOOL}
   order by ms desc, trajectory_id, attempt, turn limit 1 by trajectory_id, attempt, turn limit ${MOST_SLOW}`;
 
-/** Calls by how they ended and how long they took. */
+/** Calls of all tools, by how they ended and how long they took. */
 export const callCountsSql = (turns: string): string => `
-  select tool_status as status, tool_error_type as error_type, isFinite(tool_ms) as is_timed, if(is_timed, ${SPAN}, 0) as span,
+  select toString(tool) as tool, tool_status as status, tool_error_type as error_type, isFinite(tool_ms) as is_timed, if(is_timed, ${SPAN}, 0) as span,
     if(is_timed, ${BUCKET}, 0) as bucket, count() as calls, countIf(cache_hit) as cache_hits, max(if(is_timed, tool_ms, 0)) as ms_max,
     max(occurred_at) as last_at
-  from ${turns} and ${OF_TOOL} group by status, error_type, is_timed, span, bucket`;
+  from ${turns} and tool != '' group by tool, status, error_type, is_timed, span, bucket`;
 
 export const limits = { errors: MOST_ERRORS, slow: MOST_SLOW } as const;
