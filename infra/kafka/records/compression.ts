@@ -15,7 +15,7 @@ const gunzipAsync = promisify(gunzip);
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
 /** Up to this size in bytes, a synchronous call costs less than a worker thread. */
-const SMALL = 8_192;
+const SMALL = 65_536;
 
 /** Compresses the records of a batch to an LZ4 frame. */
 export async function compressLz4(plain: Buffer): Promise<Buffer> {
