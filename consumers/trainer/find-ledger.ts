@@ -4,7 +4,7 @@ import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogReader, RunIndex, RunStart } from '../../streams/core/ports.ts';
 import { entriesOf } from '../../streams/ledger/read-ledger.ts';
-import type { LedgerEntry } from '../../streams/ledger/chain.ts';
+import { follows, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { foldLedger } from '../../streams/run/fold.ts';
 import { forgetBehind } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
@@ -99,14 +99,15 @@ class LedgerFold {
     return { state: this.#state, resume: this.#resume, start: { training: this.#first, policies } };
   }
 
-  #check({ event }: LedgerEntry, offset: number): void {
-    const { sequence, previousSha256 } = this.#state.chain;
+  #check(entry: LedgerEntry, offset: number): void {
+    const { chain } = this.#state;
     if (this.isEmpty()) {
       this.#first = offset;
-    } else if (event.sequence !== sequence || event.previous_sha256 !== previousSha256) {
+    } else if (!follows(chain, entry)) {
+      const { event } = entry;
       throw new PlatformError(
         'LEDGER_BROKEN',
-        `resuming run ${event.run_id}: entry ${event.sequence} at offset ${offset} of training does not follow entry ${sequence - 1}; run turnstream ledger verify`,
+        `resuming run ${event.run_id}: entry ${event.sequence} at offset ${offset} of training does not follow entry ${chain.sequence - 1}; run turnstream ledger verify`,
       );
     }
   }

@@ -1,7 +1,7 @@
 // Brings the state of a snapshot up to the end of the ledger. Only entries after the snapshot are read: the hash of the last entry that it
 // covers also covers every entry before, so that a restart does not depend on the length of the run.
 import type { Position } from '../../schemas/generated/events.ts';
-import { advance } from '../../streams/ledger/chain.ts';
+import { entryHash, follows } from '../../streams/ledger/chain.ts';
 import { entriesOf, type ReadEntry } from '../../streams/ledger/read-ledger.ts';
 import { foldLedger } from '../../streams/run/fold.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -35,8 +35,7 @@ async function foldRest(source: LedgerSearchOptions, state: RunState): Promise<b
       continue;
     }
     const { entry, body, offset } = read;
-    const { sequence, previousSha256 } = state.chain;
-    if (entry.event.sequence !== sequence || entry.event.previous_sha256 !== previousSha256) return false;
+    if (!follows(state.chain, entry)) return false;
     foldLedger(state, entry, { body, offset });
     resume = resumeIn(entry)?.rollouts ?? resume;
   }
@@ -45,9 +44,7 @@ async function foldRest(source: LedgerSearchOptions, state: RunState): Promise<b
 
 /** Whether it is the last entry that the snapshot covers. */
 const isLastOf = ({ chain, ledgerPosition }: RunState, { entry: { event }, body, offset }: ReadEntry): boolean =>
-  offset === ledgerPosition - 1 &&
-  event.sequence === chain.sequence - 1 &&
-  advance({ sequence: event.sequence, previousSha256: event.previous_sha256 }, body).previousSha256 === chain.previousSha256;
+  offset === ledgerPosition - 1 && event.sequence === chain.sequence - 1 && entryHash(body) === chain.previousSha256;
 
 const behind = ({ rolloutPositions }: RunState, resume: readonly Position[]): number =>
   resume.reduce((sum, { partition, offset }) => sum + Math.max(0, offset - (rolloutPositions.get(partition) ?? 0)), 0);

@@ -20,10 +20,11 @@ const TICK_MS = 200;
 /** Plans without a step wait this long, so that a burst of finished groups costs one transaction. */
 const PLAN_INTERVAL_MS = 40;
 
-/** A snapshot is due after this many records, which a restart folds again in less than a second on two cores... */
+/** A snapshot is due after this many records; a restart folds them again in less than a second on two cores. */
 const SNAPSHOT_RECORDS = 100_000;
-/** ...unless it would take more than this share of the time, but no later than after this many records. */
+/** If snapshots would take more than this share of the time, the next one waits for more records. */
 const SNAPSHOT_SHARE = 0.02;
+/** A snapshot is due after this many records, however long it takes. */
 const SNAPSHOT_MOST_RECORDS = 500_000;
 
 /** Runs until the steps are done or `signal` aborts. */

@@ -1,6 +1,7 @@
 // Finds the columns in which a row differs: inserts the log's rows into a copy of their table, so that both sides are read from ClickHouse
 // in the same form.
 import { randomBytes } from 'node:crypto';
+import { groupBy } from '../../streams/core/group-by.ts';
 import type { Row, Store } from '../../streams/core/ports.ts';
 import type { TableName } from './rows/tables.ts';
 
@@ -30,22 +31,15 @@ export async function changedColumns(
   await store.command(`create table ${copy} as ${table} engine = Memory`);
   try {
     if (logRows.length > 0) await store.insert(copy, logRows, copy);
-    const ofLog = groupByOffset(await select(copy));
-    const ofTable = groupByOffset(await select(table));
+    const ofLog = groupBy(await select(copy), offsetOf);
+    const ofTable = groupBy(await select(table), offsetOf);
     return new Map(offsets.map((offset) => [offset, compareRows(ofLog.get(offset) ?? [], ofTable.get(offset) ?? [])]));
   } finally {
     await store.command(`drop table if exists ${copy}`);
   }
 }
 
-function groupByOffset(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
-  const groups = new Map<number, Row[]>();
-  for (const row of rows) {
-    const offset = Number(row['_offset']);
-    groups.set(offset, [...(groups.get(offset) ?? []), row]);
-  }
-  return groups;
-}
+const offsetOf = (row: Row): number => Number(row['_offset']);
 
 /** Pairs each row of the log that has no equal in the table with the most similar unmatched row, and lists the differing columns. */
 export function compareRows(log: readonly Row[], table: readonly Row[]): readonly ColumnDifference[] {

@@ -1,6 +1,7 @@
 // Computes the figures of an evaluation from its recorded answers, as search-agent benchmarks report them. Scores are in 0..1. Pure; the
 // order of the answers matters only for rounding.
 import type { AnswerScored } from '../../schemas/generated/events.ts';
+import { groupBy } from '../core/group-by.ts';
 
 /** The scores of an answer. `judge` is 1 where the judge's verdict is correct. */
 export type ScoreName = 'f1' | 'em' | 'cem' | 'judge';
@@ -93,28 +94,17 @@ export function intervalOf(perQuestion: readonly number[]): ScoreInterval {
 export type ScoredAnswers = readonly AnswerScored[];
 
 /** Answers by question. */
-export const byQuestion = (answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> => byKey(answers, ({ question_id: id }) => id);
+export const byQuestion = (answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> => groupBy(answers, ({ question_id: id }) => id);
 
 /** Answers by content of the question, regardless of file or dataset name. Older entries do not record the content. */
 export const byContent = (answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> =>
-  byKey(answers, ({ content_id: content }) => content);
+  groupBy(answers, ({ content_id: content }) => content);
 
 /** Answers by the level of their question, in order; none when no question has a level. */
 export function byLevel(answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> {
   if (answers.every(({ level }) => level === '')) return new Map();
-  const levels = byKey(answers, ({ level }) => level);
+  const levels = groupBy(answers, ({ level }) => level);
   return new Map([...levels].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })));
-}
-
-function byKey(answers: ScoredAnswers, keyOf: (answer: AnswerScored) => string): ReadonlyMap<string, ScoredAnswers> {
-  const found = new Map<string, AnswerScored[]>();
-  for (const answer of answers) {
-    const key = keyOf(answer);
-    const own = found.get(key);
-    if (own === undefined) found.set(key, [answer]);
-    else own.push(answer);
-  }
-  return found;
 }
 
 const forEach = <T>(value: (name: ScoreName) => T): Readonly<Record<ScoreName, T>> => ({

@@ -29,6 +29,10 @@ export interface ChainHead {
   readonly previousSha256: string;
 }
 
+/** Whether an entry is the next one. */
+export const follows = (head: ChainHead, { event }: Pick<LedgerEntry, 'event'>): boolean =>
+  event.sequence === head.sequence && event.previous_sha256 === head.previousSha256;
+
 export const emptyChain: ChainHead = { sequence: 0, previousSha256: GENESIS };
 
 export const advance = (head: ChainHead, body: Buffer): ChainHead => ({ sequence: head.sequence + 1, previousSha256: entryHash(body) });

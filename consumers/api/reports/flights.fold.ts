@@ -1,11 +1,11 @@
 // How long the attempts of a run took from start to finish, by the version at their end, kept up to date.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { OF_PURPOSE } from '../of-purpose.ts';
 import { touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
 
 const tables = ['trajectories'] as const;
-const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 const FLIGHT = "version_last, dateDiff('millisecond', started_at, finished_at)";
 
 interface FlightsOfVersion {

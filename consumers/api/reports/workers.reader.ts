@@ -1,5 +1,6 @@
 // Comparison of the workers of a run: the rows of `workersSql`, from sums that are kept up to date.
 import type { Store } from '../../../streams/core/ports.ts';
+import { byText } from '../by-text.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import type { workerColumns } from './reports.columns.ts';
@@ -39,8 +40,6 @@ function workerOf(sums: SumsOfWorker, beats: Omit<WorkerBeats, 'worker_id'>): Re
     ...{ ms_per_turn: ratio(sums.flight_ms, sums.turns), slowness: null, ...beats },
   };
 }
-
-const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** By lost share and slowness, highest first; unknown slowness last. */
 const inOrder = (a: ReportedWorker, b: ReportedWorker): number =>

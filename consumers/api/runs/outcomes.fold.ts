@@ -1,5 +1,6 @@
 // What became of the trajectories of a run, as the number of outcomes with each value, kept up to date in blocks of steps. Outcomes are
 // added to the newest steps, so only the newest block is read again. A range is the sum of its blocks, and of the steps at its ends.
+import { groupBy } from '../../../streams/core/group-by.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import type { RowWindow } from '../row-window.ts';
@@ -89,12 +90,7 @@ function sumsOf(rows: readonly ReadCounts[]): readonly OutcomeSums[] {
 
 /** The outcomes of some steps by block. */
 async function readOutcomes(store: Store, run: string, range: OutcomeRange): Promise<ReadonlyMap<number, OutcomesOfSteps>> {
-  const blocks = new Map<number, ReadCounts[]>();
-  for (const row of await readRows<ReadCounts>(store, countsSql, { run, ...range })) {
-    const block = blocks.get(row.block);
-    if (block === undefined) blocks.set(row.block, [row]);
-    else block.push(row);
-  }
+  const blocks = groupBy(await readRows<ReadCounts>(store, countsSql, { run, ...range }), ({ block }) => block);
   return new Map(
     [...blocks].map(([block, rows]) => {
       const counts = rows.map(({ reason, figure, ...own }) => ({

@@ -1,5 +1,7 @@
 // Combines the figures of tool calls: from blocks to tools, error types, and a comparison before and since a step.
+import { groupBy } from '../../../streams/core/group-by.ts';
 import { msOfBucket } from '../../common/tool-figures.ts';
+import { byText } from '../by-text.ts';
 import type { RowOf } from '../columns.ts';
 import type { toolChangeColumns } from '../reports/reports.columns.ts';
 import type { toolColumns, toolErrorColumns } from './runs.columns.ts';
@@ -39,17 +41,6 @@ const sum = (rows: readonly ToolFigures[], of: (row: ToolFigures) => number): nu
 const least = (texts: readonly string[]): string => texts.reduce((a, b) => (a < b ? a : b));
 const latest = (texts: readonly string[]): string => texts.reduce((a, b) => (a > b ? a : b));
 
-/** Groups rows by `keyOf`. */
-function groupBy(rows: readonly ToolFigures[], keyOf: (row: ToolFigures) => string): readonly (readonly ToolFigures[])[] {
-  const groups = new Map<string, ToolFigures[]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
-    else group.push(row);
-  }
-  return [...groups.values()];
-}
-
 /** Latency percentile at `level`, ms; null without calls. */
 export function percentileOf(rows: readonly Pick<ToolFigures, 'ms_buckets' | 'ms_calls'>[], level: number): number | null {
   const counts = new Map<number, number>();
@@ -65,8 +56,6 @@ export function percentileOf(rows: readonly Pick<ToolFigures, 'ms_buckets' | 'ms
   return null;
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-
 type ToolRow = ToolReport['items'][number];
 type ToolErrorRow = ToolReport['error_types'][number];
 type ToolChange = NonNullable<ToolReport['changes']>[number];
@@ -78,9 +67,9 @@ export function reportOf(
   { most, withChanges }: { readonly most: number; readonly withChanges: boolean },
 ): ToolReport {
   const failures = rows.filter(({ status }) => status !== 'ok');
-  const errors = groupBy(failures, ({ tool, error_type, status }) => JSON.stringify([tool, error_type, status])).map(errorOf);
+  const errors = [...groupBy(failures, ({ tool, error_type, status }) => JSON.stringify([tool, error_type, status])).values()].map(errorOf);
   return {
-    items: groupBy(rows, ({ tool }) => tool)
+    items: [...groupBy(rows, ({ tool }) => tool).values()]
       .map((own) => toolOf(run, own))
       .sort((a, b) => b.calls - a.calls || byText(a.tool, b.tool)),
     error_types: errors
@@ -117,10 +106,8 @@ function errorOf(rows: readonly ToolFigures[]): ToolErrorRow {
 
 /** By tool and error type, empty for successful calls; largest slowdown first. Calls of unknown versions are on neither side. */
 function changesOf(rows: readonly ToolFigures[]): readonly ToolChange[] {
-  return groupBy(
-    rows.filter(({ block }) => block >= 0),
-    ({ tool, error_type }) => JSON.stringify([tool, error_type]),
-  )
+  const ranged = rows.filter(({ block }) => block >= 0);
+  return [...groupBy(ranged, ({ tool, error_type }) => JSON.stringify([tool, error_type])).values()]
     .map(changeOf)
     .sort((a, b) => (b.slower ?? -Infinity) - (a.slower ?? -Infinity) || byText(a.tool, b.tool) || byText(a.error_type, b.error_type));
 }

@@ -1,5 +1,7 @@
 // The calls of tools, kept up to date as counts by how they ended and how long they took. Percentiles come from buckets of 2 %.
+import { groupBy } from '../../../streams/core/group-by.ts';
 import type { Store } from '../../../streams/core/ports.ts';
+import { byText } from '../by-text.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
@@ -35,7 +37,6 @@ export interface FoldedTool {
   readonly slowest: readonly SlowCall[];
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 const slowestFirst = (a: SlowCall, b: SlowCall): number =>
   (b.ms ?? 0) - (a.ms ?? 0) || byText(a.trajectory_id, b.trajectory_id) || a.attempt - b.attempt || a.turn - b.turn;
 const placeOf = ({ trajectory_id, attempt, turn }: SlowCall): string => `${trajectory_id}/${attempt}/${turn}`;
@@ -94,18 +95,8 @@ const levelOf = (counts: readonly CallCount[], level: number): number | null =>
     level,
   );
 
-function groupsOf<K>(counts: readonly CallCount[], keyOf: (count: CallCount) => K): ReadonlyMap<K, readonly CallCount[]> {
-  const groups = new Map<K, CallCount[]>();
-  for (const count of counts) {
-    const group = groups.get(keyOf(count));
-    if (group === undefined) groups.set(keyOf(count), [count]);
-    else group.push(count);
-  }
-  return groups;
-}
-
 function errorsOf(counts: readonly CallCount[]): FoldedTool['errors'] {
-  const groups = groupsOf(failedOf(counts), ({ status, error_type }) => JSON.stringify([status, error_type]));
+  const groups = groupBy(failedOf(counts), ({ status, error_type }) => JSON.stringify([status, error_type]));
   return [...groups.values()]
     .map((own) => {
       const { status = '', error_type = '' } = own[0] ?? {};
@@ -119,7 +110,7 @@ function errorsOf(counts: readonly CallCount[]): FoldedTool['errors'] {
 /** The calls of a tool; a call that the log holds twice is counted twice, as in the list. */
 export async function readFoldedTool(store: Store, run: string, tool: string): Promise<FoldedTool> {
   const [counts, slowest] = await Promise.all([readCounts(store, run, tool), readSlowest(store, run, tool)]);
-  const spans = [...groupsOf(timed(counts), ({ span }) => span)].map(([span, own]) => ({
+  const spans = [...groupBy(timed(counts), ({ span }) => span)].map(([span, own]) => ({
     ...{ span, calls: callsOf(own), failed: callsOf(failedOf(own)) },
   }));
   return {

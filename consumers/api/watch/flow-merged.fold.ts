@@ -2,6 +2,7 @@
 // Its rows come one after the other, so attempts with new rows are counted again: what they counted for before is taken off.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { OF_PURPOSE } from '../of-purpose.ts';
 import { IS, touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
 
@@ -28,7 +29,6 @@ export const NO_VERSION = 2_147_483_647;
 
 const tables = ['trajectories', 'trajectory_starts', 'step_trajectories', 'discarded_trajectories', 'expired_attempts'] as const;
 
-const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 const KEY = 'trajectory_id, attempt';
 const seconds = (column: string): string => `toInt64(toUnixTimestamp(${column}))`;
 

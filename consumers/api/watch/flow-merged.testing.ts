@@ -1,11 +1,10 @@
 // The merged flow of a run as one statement over all of its rows: the definition of what `flow-merged.fold.ts` keeps up to date.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { OF_PURPOSE } from '../of-purpose.ts';
 import { NO_VERSION } from './flow-merged.fold.ts';
 import { columnsOfSpans, type MergedFlow, type MergedSpan } from './flow-merged.reader.ts';
 import { widthFor } from './width.ts';
-
-const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 
 /** All attempts without duplicates, with start and end; the end is 0 for one that has only started. */
 const attemptsSql = `

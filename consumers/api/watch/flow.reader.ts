@@ -2,6 +2,7 @@
 // the newest of the range, so that a page can draw and zoom without further requests.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { OF_PURPOSE } from '../of-purpose.ts';
 
 export const MOST_BARS = 50_000;
 const MOST_MARKS = 5_000;
@@ -56,8 +57,6 @@ const rangeParams = ({ from, to }: FlowRange): Readonly<Record<string, string>> 
   ...(from === undefined ? {} : { from }),
   ...(to === undefined ? {} : { to }),
 });
-
-const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 const micros = (column: string): string => `toUnixTimestamp64Micro(${column})`;
