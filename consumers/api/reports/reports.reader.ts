@@ -1,10 +1,12 @@
 import type { Store } from '../../../streams/core/ports.ts';
+import { byText } from '../by-text.ts';
 import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
+import { comparedEntries, comparing } from './compare.sql.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, toolChangeColumns, wallClockColumns } from './reports.columns.ts';
 import { readFlight } from './flights.fold.ts';
-import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql } from './reports.sql.ts';
+import { costSql, lengthsSql, runQuestionsSql, toolChangesSql } from './reports.sql.ts';
 import { wallClockWith } from './wall-clock.sql.ts';
 
 type Params = Readonly<Record<string, string | number>>;
@@ -57,8 +59,16 @@ export async function readWallClock(
   );
 }
 
-export const readComparison = (store: Store, run: string, other: string): Promise<readonly RowOf<typeof compareColumns>[]> =>
-  report(store, { sql: compareSql, columns: compareColumns }, { run, other });
+/** The rows of `compareSql`; its parts are read at the same time. */
+export async function readComparison(store: Store, run: string, other: string): Promise<readonly Difference[]> {
+  const parts = comparedEntries.map((entries) => report(store, { sql: comparing([entries]), columns: compareColumns }, { run, other }));
+  return (await Promise.all(parts)).flat().sort(byDifference);
+}
+
+type Difference = RowOf<typeof compareColumns>;
+
+const byDifference = (a: Difference, b: Difference): number =>
+  Number(b.differs) - Number(a.differs) || byText(b.kind, a.kind) || byText(a.name, b.name);
 
 /** Questions that the run attempted, by id. */
 export async function listRunQuestions(

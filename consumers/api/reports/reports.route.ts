@@ -134,8 +134,11 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
       },
     },
     async ({ params, query }) => {
-      await Promise.all([assertRun(store, params.run), assertRun(store, query.with)]);
-      return { items: await readComparison(store, params.run, query.with) };
+      const [differences] = await Promise.all([
+        readComparison(store, params.run, query.with),
+        ...[params.run, query.with].map((run) => assertRun(store, run)),
+      ]);
+      return { items: differences };
     },
   );
 };

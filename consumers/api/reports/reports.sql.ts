@@ -1,5 +1,6 @@
 // The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares them), and anyone can
 // run them through SQL: parameters are bound as {name:Type}.
+import { comparedEntries, comparing } from './compare.sql.ts';
 import { flightSql, wallClockWith } from './wall-clock.sql.ts';
 
 /** Which tool got slower since a step, with which errors and arguments. Parameters: run, step, purpose (empty: all). */
@@ -75,7 +76,7 @@ export const runQuestionsSql = `SELECT
   avg(f1) AS f1_mean,
   avg(reward) AS reward_mean,
   multiIf(right_answers = 0, 'never', right_answers = tries, 'always', 'flips') AS outcome,
-  arrayCount(x -> x != 0, arrayDifference(arrayMap(x -> x.2, arraySort(groupArray((finished_at, toInt8(em = 1))))))) AS flips,
+  arrayCount(x -> x != 0, arrayDifference(arrayMap(x -> toInt8(bitAnd(x, 1)), arraySort(groupArray(2 * toUnixTimestamp64Micro(finished_at) + (em = 1)))))) AS flips,
   min(version_first) AS first_version,
   max(version_last) AS last_version
 FROM (
@@ -176,45 +177,4 @@ GROUP BY version
 ORDER BY version`;
 
 /** Differences between two runs: settings first, then results. Parameters: run, other. */
-export const compareSql = `SELECT
-  kind,
-  name,
-  anyIf(value, run_id = {run:String}) AS this_run,
-  anyIf(value, run_id = {other:String}) AS other_run,
-  toBool(this_run != other_run) AS differs
-FROM (
-  SELECT run_id, entry.1 AS kind, entry.2 AS name, entry.3 AS value
-  FROM runs
-  ARRAY JOIN arrayConcat(
-    [
-      ('setting', 'dataset', toString(dataset)), ('setting', 'algorithm', toString(algorithm)), ('setting', 'backend', toString(backend)),
-      ('setting', 'seed', toString(seed)), ('setting', 'group_size', toString(group_size)), ('setting', 'batch_groups', toString(batch_groups)),
-      ('setting', 'max_staleness', toString(max_staleness)), ('setting', 'max_concurrent', toString(max_concurrent)),
-      ('setting', 'max_attempts', toString(max_attempts)), ('setting', 'stale_policy', toString(stale_policy)),
-      ('setting', 'planned_steps', toString(planned_steps)), ('result', 'steps', toString(steps)),
-      ('result', 'reward_mean_first_20', toString(round(reward_mean_first_20, 4))),
-      ('result', 'reward_mean_last_20', toString(round(reward_mean_last_20, 4))), ('result', 'trained', toString(trained)),
-      ('result', 'discarded', toString(discarded)), ('result', 'tokens', toString(tokens)),
-      ('result', 'staleness_max', toString(staleness_max)),
-      ('result', 'seconds_per_step', toString(round(dateDiff('millisecond', started_at, last_step_at) / 1000 / nullIf(steps, 0), 3)))
-    ],
-    arrayMap(pair -> ('learner', pair.1, pair.2), JSONExtractKeysAndValuesRaw(learner))
-  ) AS entry
-  WHERE run_id IN ({run:String}, {other:String})
-  UNION ALL
-  SELECT run_id, 'rollouts' AS kind, concat(purpose, ' ', figure.1) AS name, figure.2 AS value
-  FROM (
-    SELECT
-      run_id, purpose, sum(attempts_by_version.attempts) AS attempts, sum(reward_sum) / attempts AS reward_mean,
-      sum(turns) / attempts AS turns_mean, sum(completion_tokens) / attempts AS tokens_mean
-    FROM attempts_by_version
-    WHERE run_id IN ({run:String}, {other:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
-    GROUP BY run_id, purpose
-  )
-  ARRAY JOIN [
-    ('attempts', toString(attempts)), ('reward_mean', toString(round(reward_mean, 4))),
-    ('turns_mean', toString(round(turns_mean, 2))), ('tokens_mean', toString(round(tokens_mean, 1)))
-  ] AS figure
-)
-GROUP BY kind, name
-ORDER BY differs DESC, kind DESC, name`;
+export const compareSql = comparing(comparedEntries);
