@@ -7,7 +7,7 @@ import { readRows } from '../list.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
 import { percentileOf } from './tool-figures.ts';
 import type { slowCallColumns, toolErrorTypeColumns } from './tool.columns.ts';
-import { callCountsSql, limits, slowSql } from './tool.sql.ts';
+import { callCountsSql, limits, slowOfToolsSql } from './tool.sql.ts';
 
 type SlowCall = RowOf<typeof slowCallColumns>;
 
@@ -73,15 +73,17 @@ async function readCounts(store: Store, run: string, tool: string): Promise<read
 }
 
 async function readSlowest(store: Store, run: string, tool: string): Promise<readonly SlowCall[]> {
-  const spec: FoldSpec<{ slowest: readonly SlowCall[] }> = {
-    ...{ name: `slowest of ${tool}`, run, tables: ['turns'], empty: () => ({ slowest: [] }) },
+  const spec: FoldSpec<Map<string, readonly SlowCall[]>> = {
+    ...{ name: 'slowest of tools', run, tables: ['turns'], empty: () => new Map() },
     add: async (state, { added, params }) => {
-      const slow = await readRows<SlowCall>(store, slowSql(added('turns')), { ...params, tool });
-      state.slowest = slowestOf([...state.slowest, ...slow]);
+      const rows = await readRows<SlowCall & { readonly tool: string }>(store, slowOfToolsSql(added('turns')), params);
+      for (const [name, own] of groupBy(rows, (row) => row.tool)) {
+        state.set(name, slowestOf([...(state.get(name) ?? []), ...own.map(({ tool: _tool, ...call }) => call)]));
+      }
       return true;
     },
   };
-  return (await foldedRun(store, spec)).slowest;
+  return (await foldedRun(store, spec)).get(tool) ?? [];
 }
 
 const callsOf = (counts: readonly CallCount[]): number => counts.reduce((sum, { calls }) => sum + calls, 0);

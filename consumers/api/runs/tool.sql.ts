@@ -30,10 +30,12 @@ export const errorSql = (turns: string): string => `
   from ${turns} and ${OF_TOOL} and tool_status != 'ok'
   group by status, error_type order by calls desc, status, error_type limit ${MOST_ERRORS}`;
 
+const SLOW_COLUMNS = `trajectory_id, attempt, turn, worker_id, tool_status as status, tool_error_type as error_type, tool_ms as ms,
+    substringUTF8(tool_arguments, 1, ${HEAD}) as arguments, occurred_at`;
+
 /** Places first, from two small columns; texts only of those. */
 export const slowSql = (turns: string): string => `
-  select trajectory_id, attempt, turn, worker_id, tool_status as status, tool_error_type as error_type, tool_ms as ms,
-    substringUTF8(tool_arguments, 1, ${HEAD}) as arguments, occurred_at
+  select ${SLOW_COLUMNS}
   from turns where run_id = {run:String} and (trajectory_id, attempt, turn) in (
     select trajectory_id, attempt, turn from ${turns} and ${OF_TOOL} and isFinite(tool_ms)
     order by tool_ms desc, trajectory_id, attempt, turn limit 1 by trajectory_id, attempt, turn limit ${MOST_SLOW}
@@ -46,5 +48,15 @@ export const callCountsSql = (turns: string): string => `
     if(is_timed, ${BUCKET}, 0) as bucket, count() as calls, countIf(cache_hit) as cache_hits, max(if(is_timed, tool_ms, 0)) as ms_max,
     max(occurred_at) as last_at
   from ${turns} and tool != '' group by tool, status, error_type, is_timed, span, bucket`;
+
+/** The slowest calls of each tool, in any order; one that the log holds twice is returned twice, for which there is room. */
+export const slowOfToolsSql = (turns: string): string => `
+  select toString(tool) as tool, ${SLOW_COLUMNS}
+  from turns where run_id = {run:String} and (trajectory_id, attempt, turn) in (
+    select slow.2, slow.3, slow.4 from (
+      select arrayJoin(groupArraySorted(${2 * MOST_SLOW})((-tool_ms, trajectory_id, attempt, turn))) as slow
+      from ${turns} and tool != '' and isFinite(tool_ms) group by tool
+    )
+  ) and tool != '' and isFinite(tool_ms)`;
 
 export const limits = { errors: MOST_ERRORS, slow: MOST_SLOW } as const;

@@ -9,11 +9,13 @@ const MOST_MARKS = 5_000;
 
 /** `open`: finished, without a decision in the ledger yet. `running`: started and not ended. `lost`: given up before it finished. */
 export const flowFates = ['trained', 'discarded', 'lost', 'open', 'running'] as const;
+type FlowFate = (typeof flowFates)[number];
 
 export const flowFigures = [
   ...['attempt', 'start_ms', 'end_ms', 'decided_ms', 'version_first', 'version_last', 'step', 'staleness'],
   ...['worker', 'fate', 'reason'],
 ] as const;
+type FlowFigure = (typeof flowFigures)[number];
 
 export interface FlowRange {
   /** RFC 3339. */
@@ -45,6 +47,25 @@ interface FlowDecision {
   readonly at_ms: number;
 }
 
+/** Rows as one array per column: of ten thousands of rows, this is a fifth of the text, and no objects are made. */
+export type RowColumns<T> = { readonly [K in keyof T]: readonly T[K][] };
+
+async function readColumns<T extends object>(
+  store: Store,
+  names: readonly (keyof T & string)[],
+  { sql, params }: { readonly sql: string; readonly params: Readonly<Record<string, unknown>> },
+): Promise<RowColumns<T>> {
+  const arrays = names.map((name) => `groupArray(${name}) as ${name}`).join(', ');
+  const [columns] = await readRows<RowColumns<T>>(store, `select ${arrays} from (${sql})`, params);
+  return columns ?? noColumns(names);
+}
+
+const noColumns = <T extends object>(names: readonly (keyof T & string)[]): RowColumns<T> =>
+  Object.fromEntries(names.map((name) => [name, []])) as unknown as RowColumns<T>;
+
+const barNames = ['trajectory_id', 'attempt', 'worker_id', 'start_ms', 'end_ms', 'version_first', 'version_last'] as const;
+const decisionNames = ['trajectory_id', 'attempt', 'fate', 'reason', 'step', 'staleness', 'at_ms'] as const;
+
 const inRange = (column: string, { from, to }: FlowRange): string =>
   [
     ...(from === undefined ? [] : [`${column} >= parseDateTime64BestEffort({from:String}, 6, 'UTC')`]),
@@ -62,14 +83,14 @@ const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 const micros = (column: string): string => `toUnixTimestamp64Micro(${column})`;
 
 /**
- * Attempts that started in the range, newest first. One column determines when the oldest of them started; the others are then read from
+ * The newest attempts that started in the range, in order of their start. One column determines when the oldest of them started; the others are then read from
  * that time on. An attempt that has ended is in both tables, and also ended after that time.
  */
 async function readBars(
   store: Store,
   run: string,
   range: FlowRange,
-): Promise<{ readonly read: readonly Bar[]; readonly hasOlder: boolean }> {
+): Promise<{ readonly bars: RowColumns<Bar>; readonly hasOlder: boolean }> {
   const params = { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) };
   const ended = `run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}`;
   const began = `run_id = {run:String} and ${OF_PURPOSE}${inRange('occurred_at', range)}`;
@@ -79,10 +100,9 @@ async function readBars(
     params,
   );
   const since = (column: string): string => (oldest === undefined ? '' : ` and ${column} >= fromUnixTimestamp64Micro({since:Int64})`);
-  const names = 'trajectory_id, attempt, worker_id, start_ms, end_ms, version_first, version_last';
-  const read = await readRows<Bar>(
-    store,
-    `select ${names} from (
+  const names = barNames.join(', ');
+  const read = await readColumns<Bar>(store, barNames, {
+    sql: `select * from (select ${names} from (
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('started_at')} as start_ms, ${ms('finished_at')} as end_ms,
          version_first, version_last
        from trajectories where ${ended}${since('started_at')}
@@ -92,18 +112,25 @@ async function readBars(
        from trajectory_starts where ${began}${since('occurred_at')}
          and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String}${since('finished_at')})
      )
-     order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}`,
-    { ...params, ...(oldest === undefined ? {} : { since: oldest.at }) },
-  );
-  return { read, hasOlder: oldest !== undefined || read.length > range.limit };
+     order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}
+     ) order by start_ms, trajectory_id, attempt`,
+    params: { ...params, ...(oldest === undefined ? {} : { since: oldest.at }) },
+  });
+  const extra = Math.max(0, read.trajectory_id.length - range.limit);
+  const newest = <T>(column: readonly T[]): readonly T[] => column.slice(extra);
+  const bars = {
+    ...{ trajectory_id: newest(read.trajectory_id), attempt: newest(read.attempt), worker_id: newest(read.worker_id) },
+    ...{ start_ms: newest(read.start_ms), end_ms: newest(read.end_ms) },
+    ...{ version_first: newest(read.version_first), version_last: newest(read.version_last) },
+  };
+  return { bars, hasOlder: oldest !== undefined || extra > 0 };
 }
 
 /** Ledger decisions about attempts that started at `sinceMs` or later. Decisions are later than starts, so earlier ones are not read. */
-async function readDecisions(store: Store, run: string, sinceMs: number): Promise<readonly FlowDecision[]> {
+async function readDecisions(store: Store, run: string, sinceMs: number): Promise<RowColumns<FlowDecision>> {
   const since = `run_id = {run:String} and at >= fromUnixTimestamp64Milli({since:Int64})`;
-  return readRows<FlowDecision>(
-    store,
-    `select trajectory_id, attempt, 'trained' as fate, '' as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
+  return readColumns<FlowDecision>(store, decisionNames, {
+    sql: `select trajectory_id, attempt, 'trained' as fate, '' as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
      from step_trajectories where ${since}
      union all
      select trajectory_id, attempt, 'discarded' as fate, toString(reason) as reason, toInt32(version + 1) as step, staleness_total as staleness, ${ms('at')} as at_ms
@@ -111,8 +138,8 @@ async function readDecisions(store: Store, run: string, sinceMs: number): Promis
      union all
      select trajectory_id, attempt, 'lost' as fate, toString(reason) as reason, toInt32(-1) as step, toInt32(-1) as staleness, ${ms('at')} as at_ms
      from expired_attempts where ${since}`,
-    { run, since: sinceMs },
-  );
+    params: { run, since: sinceMs },
+  });
 }
 
 interface VersionMark {
@@ -137,13 +164,12 @@ const readMarks = async (
 const AFTER_MS = 3_600_000;
 
 export async function readFlow(store: Store, run: string, range: FlowRange) {
-  const { read, hasOlder } = await readBars(store, run, range);
-  const bars = read.slice(0, range.limit).reverse();
-  const since = bars[0]?.start_ms ?? 0;
-  const until = bars.reduce((most, bar) => Math.max(most, bar.end_ms, bar.start_ms), since);
+  const { bars, hasOlder } = await readBars(store, run, range);
+  const since = bars.start_ms[0] ?? 0;
+  const until = bars.end_ms.reduce((most, end, at) => Math.max(most, end, bars.start_ms[at] ?? 0), since);
   const span = { run, since, until: until + AFTER_MS };
   const [decisions, versions, steps, bounds] = await Promise.all([
-    bars.length === 0 ? [] : readDecisions(store, run, since),
+    bars.start_ms.length === 0 ? noColumns<FlowDecision>(decisionNames) : readDecisions(store, run, since),
     readMarks(store, { table: 'policies', column: 'version', time: 'occurred_at' }, span),
     readMarks(store, { table: 'steps', column: 'step', time: 'at' }, span),
     readRows<{ bound: number }>(
@@ -156,7 +182,7 @@ export async function readFlow(store: Store, run: string, range: FlowRange) {
   ]);
   return {
     run_id: run,
-    trajectories: bars.length,
+    trajectories: bars.start_ms.length,
     is_whole: !hasOlder,
     max_staleness: bounds[0]?.bound ?? null,
     ...columnsOf(bars, decisions),
@@ -170,12 +196,9 @@ const marksOf = (marks: readonly VersionMark[]) => ({
   at_ms: marks.map(({ at_ms }) => at_ms).reverse(),
 });
 
-const keyOf = ({ trajectory_id, attempt }: { readonly trajectory_id: string; readonly attempt: number }): string =>
-  `${attempt} ${trajectory_id}`;
-
 /** Indexes of texts in a growing list. */
 function placesIn(list: string[]): (text: string) => number {
-  const known = new Map<string, number>();
+  const known = new Map(list.map((text, at) => [text, at]));
   return (text) => {
     const at = known.get(text) ?? list.push(text) - 1;
     known.set(text, at);
@@ -183,34 +206,36 @@ function placesIn(list: string[]): (text: string) => number {
   };
 }
 
-const undecided = ({ end_ms }: Bar) =>
-  ({ fate: end_ms === 0 ? 'running' : 'open', reason: '', step: -1, staleness: -1, at_ms: 0 }) as const;
+const keyAt = ({ attempt, trajectory_id }: RowColumns<Pick<Bar, 'attempt' | 'trajectory_id'>>, at: number): string =>
+  `${attempt[at] ?? 0} ${trajectory_id[at] ?? ''}`;
 
-/** The columns of the response, with the outcome of each attempt. Trained takes precedence over discarded, and a decision over a loss. */
-export function columnsOf(bars: readonly Bar[], decisions: readonly FlowDecision[]) {
-  const decided = new Map<string, FlowDecision>();
+/** Where the decision about each attempt is. Trained takes precedence over discarded, and a decision over a loss. */
+function decidedAt(bars: RowColumns<Bar>, decisions: RowColumns<FlowDecision>): readonly number[] {
   const rank = { lost: 0, discarded: 1, trained: 2 } as const;
-  for (const decision of decisions) {
-    const before = decided.get(keyOf(decision));
-    if (before === undefined || rank[before.fate] < rank[decision.fate]) decided.set(keyOf(decision), decision);
+  const rankAt = (at: number | undefined): number => (at === undefined ? -1 : rank[decisions.fate[at] ?? 'lost']);
+  const known = new Map<string, number>();
+  for (const at of decisions.fate.keys()) {
+    const key = keyAt(decisions, at);
+    if (rankAt(known.get(key)) < rankAt(at)) known.set(key, at);
   }
+  return bars.attempt.map((_, at) => known.get(keyAt(bars, at)) ?? -1);
+}
+
+/** The columns of the response, with the outcome of each attempt. */
+export function columnsOf(bars: RowColumns<Bar>, decisions: RowColumns<FlowDecision>) {
+  const places = decidedAt(bars, decisions);
+  const decided = (column: readonly number[], none: number): readonly number[] => places.map((at) => column[at] ?? none);
   const workers: string[] = [];
-  const reasons: string[] = [];
-  const [workerAt, reasonAt] = [placesIn(workers), placesIn(reasons)];
   // index 0 is the empty reason
-  reasonAt('');
-  const rows = bars.map((bar) => {
-    const { fate, reason, step, staleness, at_ms } = decided.get(keyOf(bar)) ?? undecided(bar);
-    return [
-      ...[bar.attempt, bar.start_ms, bar.end_ms, at_ms, bar.version_first, bar.version_last, step],
-      ...[staleness, workerAt(bar.worker_id), flowFates.indexOf(fate), reasonAt(reason)],
-    ];
-  });
-  return {
-    fates: [...flowFates],
-    reasons,
-    workers,
-    ids: bars.map(({ trajectory_id }) => trajectory_id),
-    columns: Object.fromEntries(flowFigures.map((name, at) => [name, rows.map((row) => row[at] ?? -1)])),
+  const reasons: string[] = [''];
+  const fateAt = (place: number, at: number): FlowFate => decisions.fate[place] ?? (bars.end_ms[at] === 0 ? 'running' : 'open');
+  const columns: Readonly<Record<FlowFigure, readonly number[]>> = {
+    ...{ attempt: bars.attempt, start_ms: bars.start_ms, end_ms: bars.end_ms, decided_ms: decided(decisions.at_ms, 0) },
+    ...{ version_first: bars.version_first, version_last: bars.version_last },
+    ...{ step: decided(decisions.step, -1), staleness: decided(decisions.staleness, -1) },
+    worker: bars.worker_id.map(placesIn(workers)),
+    fate: places.map((place, at) => flowFates.indexOf(fateAt(place, at))),
+    reason: places.map((place) => decisions.reason[place] ?? '').map(placesIn(reasons)),
   };
+  return { fates: [...flowFates], reasons, workers, ids: bars.trajectory_id, columns };
 }

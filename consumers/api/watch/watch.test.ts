@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adviseOn, adviseOnLag, type AdvisoryFacts, type StepFigures } from './advisories.ts';
 import { columnsOfSpans } from './flow-merged.reader.ts';
-import { columnsOf, flowFates } from './flow.reader.ts';
+import { columnsOf, flowFates, type RowColumns } from './flow.reader.ts';
 import { outagesIn } from './weather.reader.ts';
 import { widthFor } from './width.ts';
 
@@ -146,6 +146,11 @@ describe('the flow', () => {
     ...{ trajectory_id, attempt: 0, fate, reason, step: 3, staleness: 1, at_ms: 20 },
   });
 
+  const inColumns = <T extends object>(rows: readonly T[]): RowColumns<T> =>
+    Object.fromEntries(
+      Object.keys(rows[0] ?? {}).map((name) => [name, rows.map((row) => row[name as keyof T])]),
+    ) as unknown as RowColumns<T>;
+
   it('tells what became of each attempt, as the ledger does', () => {
     const bars = [bar('a'), bar('b'), bar('c', 0), bar('d', 0), bar('e')];
     const decisions = [
@@ -154,9 +159,9 @@ describe('the flow', () => {
       decision('a', 'lost'),
       decision('c', 'lost', 'silent'),
     ];
-    const flow = columnsOf(bars, decisions);
-    expect(flow.columns['fate']?.map((at) => flowFates[at])).toEqual(['trained', 'discarded', 'lost', 'running', 'open']);
-    expect(flow.columns['reason']?.map((at) => flow.reasons[at])).toEqual(['', 'stale', 'silent', '', '']);
+    const flow = columnsOf(inColumns(bars), inColumns(decisions));
+    expect(flow.columns.fate.map((at) => flowFates[at])).toEqual(['trained', 'discarded', 'lost', 'running', 'open']);
+    expect(flow.columns.reason.map((at) => flow.reasons[at])).toEqual(['', 'stale', 'silent', '', '']);
     expect(flow.workers).toEqual(['w']);
   });
 });
