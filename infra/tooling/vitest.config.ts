@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.ts';
 
 const root = process.cwd();
 /** What strikes processes and connections for minutes is a command of its own: npm run test:torture. */
@@ -16,6 +17,7 @@ export default defineConfig({
   root,
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
