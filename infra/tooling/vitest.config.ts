@@ -10,6 +10,8 @@ const torture = [
   'infra/testing/local-cluster.int.test.ts',
   'infra/app/roles/role-outages.int.test.ts',
 ];
+/** These files wait for timers, disks, and other processes much of their time: two at once leave two cores idle meanwhile. */
+const WAITING_WORKERS = 3;
 /** A condition is waited for, not timed: a machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };
 
@@ -38,6 +40,7 @@ export default defineConfig({
           include: ['{schemas,streams,producers,consumers,infra}/**/*.int.test.ts'],
           exclude: ['node_modules/**', 'dist/**', ...torture],
           globalSetup: ['infra/testing/kafka.setup.ts'],
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -50,6 +53,7 @@ export default defineConfig({
           expect,
           include: torture,
           globalSetup: ['infra/testing/kafka.setup.ts'],
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
