@@ -1,12 +1,12 @@
 // Shared by the tests of the API over real tables: a store with the story of a run, and a server over it.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { storyRun, tellStory } from '../../infra/testing/api-story.ts';
 import { testApi } from '../../infra/testing/api.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import type { JsonObject } from '../../infra/testing/json.ts';
 
 let engine: TestStore;
@@ -20,9 +20,8 @@ export let schemas: Record<string, JsonObject>;
 export let components: Record<string, JsonSchema>;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   const log = new MemoryLog();
   await tellStory(log, store);
   server = await testApi({ store, log });

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import { selectList } from './columns.ts';
 import { readRows } from './list.ts';
 import { wallClockColumns, workerColumns } from './reports/reports.columns.ts';
@@ -22,9 +22,8 @@ let engine: TestStore;
 let store: ClickHouseStore;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
 });
 
 afterAll(async () => {

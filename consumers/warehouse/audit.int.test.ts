@@ -7,7 +7,7 @@ import { silentLogger } from '../../infra/testing/logger.ts';
 import { tableNames, warehouseTopics } from './rows/tables.ts';
 import { createWarehouse } from './warehouse.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
-import { AuditWorld, GROUP, filledWorld, server } from './audit.testing.ts';
+import { AuditWorld, GROUP, filledWorld } from './audit.testing.ts';
 
 describe('the audit of tables that were left alone', () => {
   let world: AuditWorld;
@@ -80,7 +80,7 @@ describe('the audit of tables that were left alone', () => {
 it('stores records of any time, however many months they claim to be of', async () => {
   let months = 0;
   const claimed = { now: () => Date.UTC(1800, 60 * (months += 1)) };
-  const world = new AuditWorld(server.url, claimed);
+  const world = new AuditWorld('other_times', claimed);
   await migrate(world.store);
   await world.log.writer().append(randomEvents(150, seeded(5), ['TurnRecorded']));
   world.log.appendRaw('tasks', [{ key: 'x', value: Buffer.from('bad') }]);

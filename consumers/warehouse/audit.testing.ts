@@ -1,14 +1,13 @@
 // Shared by the tests of the audit: a log and the tables that the sink made of it.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { randomBytes } from 'node:crypto';
 import { createCodec } from '../../schemas/codec.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import type { Clock } from '../../streams/core/ports.ts';
 import { audit, type AuditDeps, type AuditOptions, type AuditResult } from './audit.ts';
 import { createWarehouse, lateTypes } from './warehouse.ts';
@@ -16,10 +15,10 @@ import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 export const GROUP = 'memory.warehouse';
 
-export let server: TestStore;
+let server: TestStore;
 
 beforeAll(async () => {
-  server = await startTestStore();
+  server = await startMigratedStore();
 });
 
 afterAll(async () => {
@@ -30,9 +29,9 @@ export class AuditWorld {
   readonly log: MemoryLog;
   readonly store: ClickHouseStore;
 
-  constructor(url: string, clock: Pick<Clock, 'now'> = Date) {
+  constructor(database: string, clock: Pick<Clock, 'now'> = Date) {
     this.log = new MemoryLog({ partitions: { rollouts: 2, tasks: 2 }, clock });
-    this.store = connectStore({ url, database: `test_${randomBytes(6).toString('hex')}` });
+    this.store = connectStore({ url: server.url, database });
   }
 
   audit(options: AuditOptions = {}, more: Partial<AuditDeps> = {}): Promise<AuditResult> {
@@ -82,8 +81,7 @@ export class AuditWorld {
 }
 
 export async function filledWorld(): Promise<AuditWorld> {
-  const world = new AuditWorld(server.url);
-  await migrate(world.store);
+  const world = new AuditWorld(migratedDatabase);
   await world.log.writer().append(randomEvents(300, seeded(1)));
   world.log.appendRaw('rollouts', [
     { key: 'x', value: Buffer.from('bad'), partition: 1 },

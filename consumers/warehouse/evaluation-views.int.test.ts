@@ -1,5 +1,4 @@
 // The evaluation views agree with the program for random answers.
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { AnswerScored, EventByType, EventType } from '../../schemas/generated/events.ts';
@@ -7,9 +6,9 @@ import { topicOf } from '../../schemas/subjects.ts';
 import type { Row } from '../../streams/core/ports.ts';
 import { byLevel, figuresOf } from '../../streams/evaluation/figures.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { pick, randomEvent, seeded } from '../../infra/testing/events.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import { project } from './rows/project.ts';
 
 let server: TestStore;
@@ -19,9 +18,8 @@ const random = seeded(7);
 const whole = (below: number): number => Math.floor(random() * below);
 
 beforeAll(async () => {
-  server = await startTestStore();
-  store = connectStore({ url: server.url, database: `test_${randomBytes(6).toString('hex')}` });
-  await migrate(store);
+  server = await startMigratedStore();
+  store = connectStore({ url: server.url, database: migratedDatabase });
 });
 
 afterAll(async () => {

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import type { Row } from '../../streams/core/ports.ts';
 import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
 import { tableTopics } from './rows/tables.ts';
@@ -12,9 +12,8 @@ let engine: TestStore;
 let store: ClickHouseStore;
 
 beforeAll(async () => {
-  engine = await startTestStore();
-  store = connectStore({ url: engine.url, database: 'repeats' });
-  await migrate(store);
+  engine = await startMigratedStore();
+  store = connectStore({ url: engine.url, database: migratedDatabase });
 });
 
 afterAll(async () => {
@@ -22,11 +21,11 @@ afterAll(async () => {
   await engine.stop();
 });
 
-async function empty(): Promise<void> {
-  for (const table of [...repeatingTables, 'repeated_keys', 'repeat_marks']) await store.command(`truncate table ${table}`);
-}
-
 type RepeatingTable = (typeof repeatingTables)[number];
+
+async function empty(repeating: RepeatingTable): Promise<void> {
+  for (const table of [repeating, 'repeated_keys', 'repeat_marks']) await store.command(`truncate table ${table}`);
+}
 
 const views = { turns: 'repeated_turns', trajectories: 'repeated_attempts', discarded_trajectories: 'repeated_discards' } as const;
 /** The columns that distinguish the events of an attempt. */
@@ -62,7 +61,7 @@ it('names the repeats of each table at any time, however far the keeper has come
       fc.integer({ min: 1, max: 9 }),
       fc.array(action, { minLength: 2, maxLength: 10 }),
       async (table, most, actions) => {
-        await empty();
+        await empty(table);
         const rows: Row[] = [];
         const ends = [0, 0, 0];
         for (const { insert } of actions) {
@@ -85,7 +84,7 @@ it('names the repeats of each table at any time, however far the keeper has come
 }, 240_000);
 
 it('finds repeats among rows that appear before its mark', async () => {
-  await empty();
+  await empty('turns');
   const at = (_offset: number): Row => ({
     ...{ run_id: 'r', trajectory_id: 't', attempt: 0, turn: 1 },
     ...{ _topic: 'rollouts', _partition: 0, _offset, _timestamp: 0 },

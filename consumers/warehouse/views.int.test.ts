@@ -1,14 +1,13 @@
 // The public tables and views: the promised columns, and views that return what their descriptions say.
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventByType, EventType, StepCompleted, TrainedTrajectory } from '../../schemas/generated/events.ts';
 import { topicOf } from '../../schemas/subjects.ts';
 import type { Row } from '../../streams/core/ports.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import { project } from './rows/project.ts';
 
 let server: TestStore;
@@ -17,9 +16,8 @@ let offset = 0;
 const random = seeded(1);
 
 beforeAll(async () => {
-  server = await startTestStore();
-  store = connectStore({ url: server.url, database: `test_${randomBytes(6).toString('hex')}` });
-  await migrate(store);
+  server = await startMigratedStore();
+  store = connectStore({ url: server.url, database: migratedDatabase });
 });
 
 afterAll(async () => {

@@ -2,17 +2,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { connectKafka, type KafkaConnection } from '../../infra/kafka/connect.ts';
 import { createEventReader } from '../../infra/registry/event-reader.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
 import { randomNamespace, useKafka } from '../../infra/testing/kafka.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
-import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../infra/testing/store.ts';
 import type { WarehouseProcess } from '../../infra/testing/warehouse-main.ts';
 import { audit, type AuditResult } from './audit.ts';
 import { createHoldings } from './holdings.ts';
@@ -25,34 +25,30 @@ import { systemClock } from '../../infra/lifecycle/clock.ts';
 const codec = createCodec();
 const main = join(import.meta.dirname, '../../infra/testing/warehouse-main.ts');
 let brokers: readonly string[];
-let server: TestStore;
 
 beforeAll(async () => {
-  [{ brokers }, server] = await Promise.all([useKafka(), startTestStore()]);
-});
-
-afterAll(async () => {
-  await server.stop();
+  ({ brokers } = await useKafka());
 });
 
 class KafkaWarehouse {
   readonly namespace = randomNamespace();
   readonly group = `${this.namespace}.warehouse`;
-  readonly database = this.namespace.replaceAll('-', '_');
   readonly kafka: KafkaConnection;
+  readonly server: TestStore;
   readonly store: ClickHouseStore;
   readonly #children: ChildProcess[] = [];
   readonly #warehouses: Warehouse[] = [];
 
-  constructor() {
+  constructor(server: TestStore) {
     const { namespace } = this;
-    this.kafka = connectKafka({ brokers, namespace, clientId: 'test', codec, logger: silentLogger, sessionTimeoutMs: 6_000 });
-    this.store = connectStore({ url: server.url, database: this.database });
+    this.server = server;
+    this.kafka = connectKafka({ brokers, namespace, clientId: 'test', codec, logger: silentLogger, sessionTimeoutMs: 3_000 });
+    this.store = connectStore({ url: server.url, database: migratedDatabase });
   }
 
   async open(): Promise<this> {
     const plan = warehouseTopics.map((topic) => ({ topic, partitions: topic === 'rollouts' ? 3 : 1, replication: 1, config: {} }));
-    await Promise.all([this.kafka.topics.apply(plan), migrate(this.store)]);
+    await this.kafka.topics.apply(plan);
     // Plain tables: the engine remembers no tokens.
     for (const table of tableNames) await this.store.command(`alter table ${table} modify setting non_replicated_deduplication_window = 0`);
     return this;
@@ -84,8 +80,9 @@ class KafkaWarehouse {
 
   /** Runs a sink in its own process until it exits. */
   async runUntilKilled(end: NonNullable<WarehouseProcess['end']>, batchRecords: number): Promise<void> {
-    const { namespace, group, database } = this;
-    const settings: WarehouseProcess = { brokers, namespace, group, storeUrl: server.url, database, batchRecords, end };
+    const { namespace, group } = this;
+    const at = { storeUrl: this.server.url, database: migratedDatabase };
+    const settings: WarehouseProcess = { brokers, namespace, group, ...at, batchRecords, end };
     const child = spawn(process.execPath, ['--import', 'tsx', main, JSON.stringify(settings)], { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#children.push(child);
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
@@ -114,11 +111,12 @@ class KafkaWarehouse {
     await Promise.all(this.#warehouses.map((warehouse) => warehouse.stop()));
     await this.kafka.close();
     await this.store.close();
+    await this.server.stop();
   }
 }
 
 async function inWorld(play: (world: KafkaWarehouse) => Promise<void>): Promise<void> {
-  const world = new KafkaWarehouse();
+  const world = new KafkaWarehouse(await startMigratedStore());
   try {
     await play(await world.open());
   } finally {
@@ -172,10 +170,10 @@ describe('exactly once', { timeout: 240_000 }, () => {
     await inWorld(async (world) => {
       await world.append(300, 7);
       const { statuses } = await world.begin(20);
-      await server.kill();
+      await world.server.kill();
       await world.append(500, 8);
       await expect.poll(() => statuses.at(-1)?.state, { timeout: 20_000 }).toBe('waiting');
-      await server.restart();
+      await world.server.restart();
       await world.expectExactlyOnce();
       await expect.poll(() => statuses.at(-1), { timeout: 10_000 }).toMatchObject({ state: 'live', figures: { lag: 0 } });
     });

@@ -1,9 +1,9 @@
 // Disk usage of tool results: a page that many trajectories read is not stored in full for each of them.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestStore, type TestStore } from '../testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
+import type { TestStore } from '../testing/store.ts';
 import { connectStore, type ClickHouseStore } from './client.ts';
-import { migrate } from './migrate.ts';
 
 const [TRAJECTORIES, TURNS, PAGES, PAGE_BYTES] = [400, 10, 200, 12_800];
 /** Random hexadecimal text, which compresses to no less than half, without repetition. */
@@ -14,9 +14,8 @@ const pages = Array.from({ length: PAGES }, (_, at) => page(at));
 let embedded: TestStore;
 let store: ClickHouseStore;
 beforeAll(async () => {
-  embedded = await startTestStore();
-  store = connectStore({ url: embedded.url, database: 'test_result_blocks' });
-  await migrate(store);
+  embedded = await startMigratedStore();
+  store = connectStore({ url: embedded.url, database: migratedDatabase });
   // like parts of more than 256 MB, which contain almost all of a large table
   await store.command('alter table turns modify setting min_bytes_for_wide_part = 0');
 });

@@ -4,12 +4,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import type { HttpServer } from '../http/server.ts';
 import { storyRun, tellStory } from '../testing/api-story.ts';
 import { testApi } from '../testing/api.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
-import { startTestStore } from '../testing/store.ts';
+import { startMigratedStore } from '../testing/migrated-store.ts';
 import { ApiError, Turnstream } from './typescript/index.ts';
 
 /** Made by `npm run test:python`. */
@@ -20,11 +19,10 @@ let url: string;
 let log: MemoryLog;
 
 beforeAll(async () => {
-  const engine = await startTestStore();
+  const engine = await startMigratedStore();
   ends.push(() => engine.stop());
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   ends.push(() => store.close());
-  await migrate(store);
   log = new MemoryLog();
   await tellStory(log, store);
   server = await testApi({ store, log });

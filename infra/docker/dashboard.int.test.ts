@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
-import { startTestStore, type TestStore } from '../testing/store.ts';
+import { startMigratedStore } from '../testing/migrated-store.ts';
+import type { TestStore } from '../testing/store.ts';
 
 interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
@@ -22,9 +22,8 @@ describe('the panels that read the tables', { timeout: 120_000 }, () => {
   let engine: TestStore;
   let store: ClickHouseStore;
   beforeAll(async () => {
-    engine = await startTestStore();
+    engine = await startMigratedStore();
     store = connectStore({ url: engine.url, database: 'turnstream' });
-    await migrate(store);
     const at = Date.UTC(2026, 5, 1) * 1_000;
     await store.insert(
       'steps',

@@ -33,6 +33,8 @@ describe('time', { timeout: 240_000 }, () => {
       TURNSTREAM_SILENCE_MS: String(SILENCE_MS),
       TURNSTREAM_LATENCY_MODEL: 'log-normal',
       TURNSTREAM_LATENCY_GENERATION_MS: '400',
+      // the runs go on while a test waits: they must not keep the machine busy
+      TURNSTREAM_LATENCY_TRAIN_MS: '300',
       TURNSTREAM_MAX_CONCURRENT: '24',
       TURNSTREAM_MAX_STALENESS: '8',
     });

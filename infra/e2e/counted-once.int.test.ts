@@ -1,7 +1,7 @@
 // Duplicates in the log count once: in every view of the tables, in REST responses and in the terminal. Canceled and failed attempts do not
 // count as answers.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { RepeatKeeper, repeatingTables } from '../../consumers/warehouse/keep-repeats.ts';
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
@@ -10,27 +10,24 @@ import { listRuns, summaryOf } from '../cli/status/run-summary.ts';
 import { storyEvents, storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { finished, requested, started, turn } from '../testing/rollout-events.ts';
-import { startTestStore, type TestStore } from '../testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
+import type { TestStore } from '../testing/store.ts';
 import { newToldWorld, type ToldWorld } from '../testing/told-world.ts';
 import type { JsonObject } from '../testing/json.ts';
 
-let engine: TestStore;
-let databases = 0;
-const open: ToldWorld[] = [];
+const open: { readonly world: ToldWorld; readonly engine: TestStore }[] = [];
 
-beforeAll(async () => {
-  engine = await startTestStore();
-});
-
-afterAll(async () => {
-  for (const { store } of open) await store.close();
-  await engine.stop();
+afterEach(async () => {
+  for (const { world, engine } of open.splice(0)) {
+    await world.store.close();
+    await engine.stop();
+  }
 });
 
 async function newWorld(): Promise<ToldWorld> {
-  databases += 1;
-  const world = await newToldWorld(engine.url, `once_${databases}`);
-  open.push(world);
+  const engine = await startMigratedStore();
+  const world = await newToldWorld(engine.url, migratedDatabase);
+  open.push({ world, engine });
   return world;
 }
 

@@ -1,5 +1,6 @@
 // Untrusted texts of models, tools, and web pages must stay plain text; and the fates of samples must agree with the ledger.
 import { describe, expect, it } from 'vitest';
+import { storyRun } from '../testing/api-story.ts';
 import { seedRetries } from '../testing/dashboard-ledger.ts';
 import { longRun } from '../testing/dashboard-world.ts';
 import { hostileEvaluation, hostileRun, hostileTexts, hostileTool, seedHostileRun } from '../testing/hostile-texts.ts';
@@ -90,7 +91,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
 
 describe.skipIf(!hasChromium)('a dashboard with keys', () => {
   const key = 'reader-key-0123456789';
-  const journey = startJourneys({ keys: [`${key}:read`], refusals: [401] });
+  const journey = startJourneys({ keys: [`${key}:read`], refusals: [401], short: true });
 
   it('has an accessible sign-in page', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -118,13 +119,13 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
 
 describe.skipIf(!hasChromium)('a dashboard with a token', () => {
   const token = 'token-of-the-dashboard-1';
-  const journey = startJourneys({ dashboardToken: token, refusals: [401] });
+  const journey = startJourneys({ dashboardToken: token, refusals: [401], short: true });
 
   it('signs in with a single-use link, and removes the ticket from the address', async () => {
-    const link = linkWithTicket(`${journey.world.url}/runs/${longRun}/steps`, token).replace('steps/?', 'steps?');
+    const link = linkWithTicket(`${journey.world.url}/runs/${storyRun}/steps`, token).replace('steps/?', 'steps?');
     await journey.page.goto(link);
     await journey.page.locator('tbody tr').first().waitFor();
-    expect(journey.page.url()).toBe(`${journey.world.url}/runs/${longRun}/steps`);
+    expect(journey.page.url()).toBe(`${journey.world.url}/runs/${storyRun}/steps`);
     expect(await journey.page.evaluate<string>('document.cookie')).toBe('');
     await journey.page.context().clearCookies();
     await journey.page.goto(link);

@@ -8,7 +8,7 @@ import { withServices } from '../app/open/services.ts';
 import { withStore } from '../app/open/with-store.ts';
 import { hasChromium } from '../testing/journeys.ts';
 import { silentLogger } from '../testing/logger.ts';
-import { cleanEnv, command, program, runProgram, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
+import { atMostEvery, cleanEnv, command, program, runProgram, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 import { copyChanged } from './changed-copy.ts';
 import { firstLines, has, python } from './clients.ts';
 import { guideQuestions, paramsOf, routeOf, type GuideValues } from './guides.ts';
@@ -21,6 +21,7 @@ const settings = {
   TURNSTREAM_BATCH_GROUPS: '4',
   TURNSTREAM_HEARTBEAT_MS: '500',
   TURNSTREAM_SILENCE_MS: '3000',
+  ...atMostEvery(1_000),
 };
 
 describe('first light', { timeout: 240_000 }, () => {

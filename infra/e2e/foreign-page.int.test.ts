@@ -7,7 +7,7 @@ import { connectWarehouse } from '../app/open/connections.ts';
 import { loadConfig } from '../config/load.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { startHealthServer, type HealthServer } from '../http/health-server.ts';
-import { startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
+import { atMostEvery, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 import { startRetrievalServer, type RetrievalServer } from '../web/retrieval-server.ts';
 import {
   chromium,
@@ -21,7 +21,7 @@ import {
   type ForeignPagePlan,
 } from './foreign-page.ts';
 
-const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
+const slow = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error', ...atMostEvery(3_000) };
 const evil = 'CREATE TABLE default.evil (x UInt8) ENGINE = Memory';
 const subject = 'evil-value';
 
@@ -45,6 +45,7 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   let retrieval: RetrievalServer;
   let apiUrl = '';
   let ports: readonly number[] = [];
+  let brokerPorts: readonly number[] = [];
   const calls: string[] = [];
 
   const planFor = (some: readonly number[], canary: number): ForeignPagePlan => {
@@ -53,11 +54,13 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
       ...['/v1/runs', '/v1/live', '/v1/sql', '/metrics', `/registry/subjects/${subject}/versions`, '/retrieve'],
       ...[evil, statement].map((text) => `/?query=${encodeURIComponent(text)}`),
     ];
-    return { urls: some.flatMap((port) => paths.map((path) => `http://127.0.0.1:${port}${path}`)), statement: evil, json };
+    // a broker takes the method for a length, and never reads the path: see the last test
+    const pathsOf = (port: number): readonly string[] => (brokerPorts.includes(port) ? paths.slice(0, 1) : paths);
+    return { urls: some.flatMap((port) => pathsOf(port).map((path) => `http://127.0.0.1:${port}${path}`)), statement: evil, json };
   };
 
   beforeAll(async () => {
-    home = await testHome(quick);
+    home = await testHome(slow);
     up = startUp(home, ['--run', 'doors', '--no-eval']);
     await up.until(({ event, step }) => event === 'progress' && (step ?? 0) >= 1);
     await vi.waitFor(
@@ -78,6 +81,7 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
     const access = (): Promise<undefined> => Promise.resolve(calls.push('access')).then(() => undefined);
     retrieval = await startRetrievalServer({ retrieve, access }, { host: '127.0.0.1', port: 0 });
     const pids = [up.pid, ...Object.values(up.services().processes)];
+    brokerPorts = listeningPorts(up.services().processes['kafka'] ?? 0);
     ports = [...new Set([...pids.flatMap(listeningPorts), health.port, Number(new URL(retrieval.url).port)])];
   }, 180_000);
 
@@ -144,9 +148,10 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   });
 
   it('finds ports of Kafka that take HTTP for a request of over 100 MB, and hang up', async () => {
+    expect(brokerPorts).toEqual(expect.arrayContaining(up.services().kafkaBrokers.map((broker) => Number(broker.split(':')[1]))));
     for (const method of ['GET', 'POST', 'PUT', 'OPTIONS']) {
-      for (const broker of up.services().kafkaBrokers) {
-        expect(await answerTo(Number(broker.split(':')[1]), `${method} / HTTP/1.1\r\nHost: x\r\n\r\n\0\0\0\x14`)).toBe('');
+      for (const port of brokerPorts) {
+        expect(await answerTo(port, `${method} / HTTP/1.1\r\nHost: x\r\n\r\n\0\0\0\x14`)).toBe('');
       }
     }
   });

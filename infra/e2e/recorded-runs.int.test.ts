@@ -11,7 +11,8 @@ import { renderRuns, renderSummary } from '../cli/status/summary-view.ts';
 import { storyEvents, storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { finished, started, turn } from '../testing/rollout-events.ts';
-import { startTestStore, type TestStore } from '../testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
+import type { TestStore } from '../testing/store.ts';
 import { newToldWorld, type ToldWorld } from '../testing/told-world.ts';
 import { guideQuestions, paramsOf, routeOf } from './guides.ts';
 import type { JsonObject } from '../testing/json.ts';
@@ -43,8 +44,8 @@ const agentEvents = Array.from({ length: 10 }, (_, number) => {
 }).flat();
 
 beforeAll(async () => {
-  engine = await startTestStore();
-  world = await newToldWorld(engine.url, 'turnstream');
+  engine = await startMigratedStore();
+  world = await newToldWorld(engine.url, migratedDatabase);
   const some = outgoing('TurnRecorded', turn({ trajectory: 't.0', run: torn, sequence: 1 }, 0, { purpose: 'external' }));
   await world.tell([...storyEvents(), ...loadEvents(), ...agentEvents, some]);
 });

@@ -10,7 +10,6 @@ import { stalenessOf, type TokenAges, type VersionSpan } from '../../streams/sta
 import { newAttempt, spansOf, type Attempt, type AttemptOutcome } from '../../streams/trajectory/attempt.ts';
 import { summaryOf } from '../cli/status/run-summary.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
-import { migrate } from '../clickhouse/migrate.ts';
 import { readMigrations } from '../clickhouse/migration-files.ts';
 import type { HttpServer } from '../http/server.ts';
 import { storeLog } from '../testing/api-story.ts';
@@ -18,7 +17,8 @@ import { testApi } from '../testing/api.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { requested } from '../testing/rollout-events.ts';
-import { startTestStore, type TestStore } from '../testing/store.ts';
+import { startMigratedStore } from '../testing/migrated-store.ts';
+import type { TestStore } from '../testing/store.ts';
 import type { JsonObject } from '../testing/json.ts';
 
 let engine: TestStore;
@@ -28,9 +28,8 @@ let runs = 0;
 const random = seeded(11);
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   server = await testApi({ store });
 });
 

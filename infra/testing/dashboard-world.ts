@@ -9,7 +9,7 @@ import type { HttpServer } from '../http/server.ts';
 import { tellStory } from './api-story.ts';
 import { testApi } from './api.ts';
 import { MemoryLog } from './memory-log.ts';
-import { startTestStore } from './store.ts';
+import { startTestStore, type TestStore } from './store.ts';
 
 export const longRun = 'search-grpo-7b';
 /** Step of the one spike. */
@@ -265,16 +265,25 @@ export interface DashboardWorld {
   stop(): Promise<void>;
 }
 
+interface DashboardOptions {
+  readonly port?: number;
+  readonly keys?: readonly string[];
+  readonly freshMs?: number;
+  readonly dashboardToken?: string;
+  /** Stopped with the world. Default: a new one. */
+  readonly engine?: TestStore;
+  /** Whether there is only the short story. */
+  readonly short?: boolean;
+}
+
 /** The real API with the dashboard that was built, over a store of its own. */
-export async function startDashboardWorld(
-  options: { readonly port?: number; readonly keys?: readonly string[]; readonly freshMs?: number; readonly dashboardToken?: string } = {},
-): Promise<DashboardWorld> {
-  const engine = await startTestStore();
+export async function startDashboardWorld(given: DashboardOptions = {}): Promise<DashboardWorld> {
+  const { engine = await startTestStore(), short = false, ...options } = given;
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   await migrate(store);
   const log = new MemoryLog();
   await tellStory(log, store);
-  await seedLongRun(store);
+  if (!short) await seedLongRun(store);
   const site = await readSite(dashboardFolder);
   if (site === undefined) throw new Error('the dashboard is not built: npm run build');
   let server = await testApi({ store, log, site, ...options });

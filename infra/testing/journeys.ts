@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { startDashboardWorld, type DashboardWorld } from './dashboard-world.ts';
+import { startMigratedStore } from './migrated-store.ts';
 
 export const chromiumPath = '/usr/bin/chromium';
 
@@ -29,6 +30,8 @@ const SERIOUS =
 interface JourneyOptions {
   readonly keys?: readonly string[];
   readonly dashboardToken?: string;
+  /** Whether the short story is enough. */
+  readonly short?: boolean;
   /** Statuses that a journey is about. */
   readonly refusals?: readonly number[];
 }
@@ -45,8 +48,8 @@ export function startJourneys(options: JourneyOptions = {}): Journeys {
     return one;
   };
   beforeAll(async () => {
-    const { refusals: _, ...access } = options;
-    world = await startDashboardWorld(access);
+    const { refusals: _, ...shown } = options;
+    world = await startDashboardWorld({ ...shown, engine: await startMigratedStore() });
     browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
   }, 300_000);
   afterAll(async () => {

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useKafka } from './kafka.ts';
-import { startTestStore } from './store.ts';
+import { migratedDatabase, startMigratedStore } from './migrated-store.ts';
 import type { TestHome } from './up.ts';
 
 /** A namespace, a database and a data directory for exclusive use. Call it in `beforeAll`. */
 export async function sharedHome(settings: Readonly<Record<string, string>>): Promise<TestHome> {
-  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
+  const [kafka, store] = await Promise.all([useKafka(), startMigratedStore()]);
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-home-'));
   return {
     dataDir,
@@ -17,7 +17,7 @@ export async function sharedHome(settings: Readonly<Record<string, string>>): Pr
       CLICKHOUSE_URL: store.url,
       TURNSTREAM_DATA_DIR: dataDir,
       TURNSTREAM_NAMESPACE: kafka.namespace,
-      TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
+      TURNSTREAM_CLICKHOUSE_DATABASE: migratedDatabase,
       TURNSTREAM_KAFKA_SESSION_MS: '2000',
       TURNSTREAM_LOG_LEVEL: 'warn',
       ...settings,

@@ -1,6 +1,6 @@
 // The embedded store in its own process, for tests: `const store = await startTestStore();` … `await store.stop();`
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,11 +33,21 @@ interface StoreChild {
 
 const main = fileURLToPath(new URL('./store-main.ts', import.meta.url));
 
-/** Starts a store on a free port and in a temporary directory, or in the given one, which is then not removed. */
-export async function startTestStore(
-  options: { readonly dataDir?: string; readonly sessions?: number; readonly port?: number } = {},
-): Promise<TestStore> {
+interface TestStoreOptions {
+  /** Default: a temporary directory, which is removed when the store is stopped. */
+  readonly dataDir?: string;
+  /** The directory of a stopped store, whose data is copied. */
+  readonly from?: string;
+  readonly sessions?: number;
+  /** Default: a free one. */
+  readonly port?: number;
+}
+
+export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'turnstream-test-store-')));
+  // the engine makes its links, which are absolute, again
+  const isCopied = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink();
+  if (options.from !== undefined) await cp(options.from, dataDir, { recursive: true, filter: isCopied });
   let running = await launch(dataDir, options);
   return {
     get url() {

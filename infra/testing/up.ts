@@ -38,6 +38,17 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
   };
 }
 
+/**
+ * Settings of a run that makes a step at most every `ms`: a run that only has to go on meanwhile leaves the machine to what is tested, and a
+ * log that is short.
+ */
+export const atMostEvery = (ms: number): Readonly<Record<string, string>> => ({
+  TURNSTREAM_LATENCY_MODEL: 'log-normal',
+  TURNSTREAM_LATENCY_GENERATION_MS: '0',
+  TURNSTREAM_LATENCY_TOOL_MS: '0',
+  TURNSTREAM_LATENCY_TRAIN_MS: String(ms),
+});
+
 /** Removes what a developer's shell may have set. */
 export function cleanEnv(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const ours = /^(TURNSTREAM_|KAFKA_BROKERS$|CLICKHOUSE_URL$|SCHEMA_REGISTRY_URL$|NODE_OPTIONS$|NODE_V8_COVERAGE$|VITEST)/;

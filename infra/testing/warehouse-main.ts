@@ -48,7 +48,7 @@ function mortalGroup(group: GroupConsumer): GroupConsumer {
 const logger = createLogger({ level: 'warn', role: 'warehouse' });
 const codec = createCodec();
 const { brokers, namespace } = settings;
-const kafka = connectKafka({ brokers, namespace, clientId: 'test-warehouse', codec, logger, sessionTimeoutMs: 6_000 });
+const kafka = connectKafka({ brokers, namespace, clientId: 'test-warehouse', codec, logger, sessionTimeoutMs: 3_000 });
 const store = connectStore({ url: settings.storeUrl, database: settings.database });
 const writer = await kafka.writer();
 const warehouse = createWarehouse({

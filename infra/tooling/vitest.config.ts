@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.ts';
 
 const root = process.cwd();
 /** What strikes processes and connections for minutes is a command of its own: npm run test:torture. */
@@ -9,6 +10,8 @@ const torture = [
   'infra/testing/local-cluster.int.test.ts',
   'infra/app/roles/role-outages.int.test.ts',
 ];
+/** These files wait for timers, disks, and other processes much of their time: two at once leave two cores idle meanwhile. */
+const WAITING_WORKERS = 3;
 /** A condition is waited for, not timed: a machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };
 
@@ -16,6 +19,7 @@ export default defineConfig({
   root,
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -36,6 +40,7 @@ export default defineConfig({
           include: ['{schemas,streams,producers,consumers,infra}/**/*.int.test.ts'],
           exclude: ['node_modules/**', 'dist/**', ...torture],
           globalSetup: ['infra/testing/kafka.setup.ts'],
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -48,6 +53,7 @@ export default defineConfig({
           expect,
           include: torture,
           globalSetup: ['infra/testing/kafka.setup.ts'],
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 120_000,

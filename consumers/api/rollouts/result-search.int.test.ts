@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 import { ResultTextKeeper } from '../../warehouse/keep-result-texts.ts';
 
 const RUN = 'sought';
@@ -57,9 +57,8 @@ const expected = (text: string): number =>
   ).length;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   server = await testApi({ store });
   await log.writer().append(Array.from({ length: TURNS }, (_, turn) => turnAt(turn)));
   await log.writer().append([outgoing('RunStarted', randomEvent('RunStarted', random, { run_id: RUN }))]);

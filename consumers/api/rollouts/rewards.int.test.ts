@@ -1,14 +1,13 @@
 // Attached rewards in the tables: each once, with what became of it, over HTTP and by SQL.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { finished, requested, rewarded } from '../../../infra/testing/rollout-events.ts';
-import { startTestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { StepCompleted } from '../../../schemas/generated/events.ts';
 import type { Appended } from '../../../streams/core/ports.ts';
 
@@ -29,11 +28,10 @@ const attach = (...[place, value, fields]: Parameters<typeof rewarded>): Promise
   log.writer().append([outgoing('RewardAttached', rewarded(place, value, fields))]);
 
 beforeAll(async () => {
-  const engine = await startTestStore();
+  const engine = await startMigratedStore();
   ends.push(() => engine.stop());
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   ends.push(() => store.close());
-  await migrate(store);
   for (const trajectory of ['g1.0', 'g1.1', 'g2.0']) {
     const events = [
       outgoing('TrajectoryRequested', requested({ trajectory })),

@@ -1,14 +1,14 @@
 // Curves and tool figures are the same whether the warehouse has stored all, some or none of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import { clockOf } from '../../../infra/testing/clock.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { StepFigureKeeper } from '../../warehouse/keep-step-figures.ts';
 import { ToolFigureKeeper } from '../../warehouse/keep-tool-figures.ts';
@@ -101,9 +101,8 @@ const count = async (table: string): Promise<number> =>
   Number((await store.query<{ n: number }>(`select count() as n from ${table}`))[0]?.n);
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   server = await testApi({ store });
 });
 

@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
@@ -19,9 +19,8 @@ let store: ClickHouseStore;
 let server: HttpServer;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   server = await testApi({ store });
 });
 

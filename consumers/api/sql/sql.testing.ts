@@ -1,12 +1,12 @@
 // Shared by the tests of SQL over real tables: a store, and a server over it.
 import { afterAll, beforeAll } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { tellStory } from '../../../infra/testing/api-story.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 
 let engine: TestStore;
 
@@ -15,9 +15,8 @@ export let store: ClickHouseStore;
 export let server: HttpServer;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   await store.command('create database other');
   await store.command('create table other.secrets (run_id String) engine = MergeTree order by run_id');
   await store.command("insert into other.secrets select 'run-a'");

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import { sweepNames } from '../../../infra/testing/sql-sweep.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 
 let engine: TestStore;
 let store: ClickHouseStore;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
 });
 
 afterAll(async () => {

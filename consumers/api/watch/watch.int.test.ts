@@ -1,14 +1,14 @@
 // The routes that watch a run, over a real store.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { storyRun, tellStory } from '../../../infra/testing/api-story.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { evaluationPair, seedEvaluationPair } from '../../../infra/testing/dashboard-figures.ts';
 import { longRun, seedLongRun } from '../../../infra/testing/dashboard-world.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 import { readAllFindings } from './findings.reader.ts';
 import type { MergedFlow } from './flow-merged.reader.ts';
 
@@ -17,9 +17,8 @@ let store: ReturnType<typeof connectStore>;
 let server: HttpServer;
 
 beforeAll(async () => {
-  engine = await startTestStore();
+  engine = await startMigratedStore();
   store = connectStore({ url: engine.url, database: 'turnstream' });
-  await migrate(store);
   await tellStory(new MemoryLog(), store);
   await seedLongRun(store);
   server = await testApi({ store });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';
 import { emptyTurn } from '../../../schemas/rollouts/turn.ts';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
-import { migrate } from '../../../infra/clickhouse/migrate.ts';
-import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import type { TestStore } from '../../../infra/testing/store.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { originOf } from './cells.ts';
 import { turnColumns } from './turn-columns.ts';
@@ -14,9 +14,8 @@ let server: TestStore;
 let store: ClickHouseStore;
 
 beforeAll(async () => {
-  server = await startTestStore();
-  store = connectStore({ url: server.url, database: 'test_turn_defaults' });
-  await migrate(store);
+  server = await startMigratedStore();
+  store = connectStore({ url: server.url, database: migratedDatabase });
 });
 
 afterAll(async () => {

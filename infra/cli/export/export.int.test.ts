@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { python } from '../../e2e/clients.ts';
 import { storeLog } from '../../testing/api-story.ts';
 import { outgoing } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { finished, started, turn } from '../../testing/rollout-events.ts';
-import { startTestStore, type TestStore } from '../../testing/store.ts';
+import { startMigratedStore } from '../../testing/migrated-store.ts';
+import type { TestStore } from '../../testing/store.ts';
 import { command } from '../../testing/up.ts';
 
 const RUN = 'run-a';
@@ -57,11 +57,10 @@ describe('turnstream export', { timeout: 300_000 }, () => {
   let folder = '';
   let env: Record<string, string> = {};
   beforeAll(async () => {
-    engine = await startTestStore();
+    engine = await startMigratedStore();
     folder = mkdtempSync(join(tmpdir(), 'turnstream-export-'));
     env = { CLICKHOUSE_URL: engine.url, TURNSTREAM_DATA_DIR: folder };
     store = connectStore({ url: engine.url, database: 'turnstream' });
-    await migrate(store);
     const log = new MemoryLog();
     await log.writer().append(rollouts());
     await storeLog(log, store);

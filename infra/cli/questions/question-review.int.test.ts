@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { connectStore } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { loadConfig } from '../../config/load.ts';
 import { blocksOf } from '../../e2e/blocks.ts';
 import { storeLog } from '../../testing/api-story.ts';
 import { useKafka } from '../../testing/kafka.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
-import { startTestStore } from '../../testing/store.ts';
+import { startMigratedStore } from '../../testing/migrated-store.ts';
 import { command } from '../../testing/up.ts';
 import { connectLog } from '../../app/open/connections.ts';
 
@@ -21,7 +20,7 @@ interface ReviewedRow {
 }
 
 it('makes, reviews and lists questions; every candidate and verdict is a row', { timeout: 300_000 }, async () => {
-  const [kafka, engine] = await Promise.all([useKafka(), startTestStore()]);
+  const [kafka, engine] = await Promise.all([useKafka(), startMigratedStore()]);
   onTestFinished(() => engine.stop());
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-review-'));
   onTestFinished(() => {
@@ -95,7 +94,6 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   });
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   onTestFinished(() => store.close());
-  await migrate(store);
   await storeLog(log, store);
   const rows = await store.query<ReviewedRow>('SELECT * FROM questions ORDER BY _partition, _offset');
   expect(rows).toHaveLength(accepted + rejected + 5);

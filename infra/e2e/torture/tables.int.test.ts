@@ -5,10 +5,10 @@ import type { TableName } from '../../../consumers/warehouse/rows/tables.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import { connectStore, type ClickHouseStore } from '../../clickhouse/client.ts';
-import { migrate } from '../../clickhouse/migrate.ts';
 import { randomEvents, seeded } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
-import { startTestStore, type TestStore } from '../../testing/store.ts';
+import { migratedDatabase, startMigratedStore } from '../../testing/migrated-store.ts';
+import type { TestStore } from '../../testing/store.ts';
 import { contentOf, type RecordContent } from './contents.ts';
 import { judgeTables } from './tables.ts';
 
@@ -18,9 +18,8 @@ let store: ClickHouseStore;
 const contents = new Map<EventTopic, readonly RecordContent[]>();
 
 beforeAll(async () => {
-  server = await startTestStore();
-  store = connectStore({ url: server.url, database: 'torture_test' });
-  await migrate(store);
+  server = await startMigratedStore();
+  store = connectStore({ url: server.url, database: migratedDatabase });
   const log = new MemoryLog();
   await log.writer().append(randomEvents(400, seeded(7)));
   const tables = new Map<TableName, Row[]>();
