@@ -42,5 +42,5 @@ it.skipIf(!existsSync(python))(
     expect(record.after.all).toBeGreaterThan(record.before.all);
     expect(record.ledger_verify).toContain('8 steps');
   },
-  600_000,
+  900_000,
 );
