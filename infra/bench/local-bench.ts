@@ -29,11 +29,14 @@ const libsDir = join('.turnstream', 'kafka', 'libs');
 
 export const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
-/** Runs a bench and cleans up afterwards, also after a failure or Ctrl-C. The bench must watch `signal`. */
-export async function withSite<T>(work: (site: BenchSite) => Promise<T>): Promise<T> {
+/**
+ * Runs a bench and cleans up afterwards, also after a failure or Ctrl-C. The bench must watch `signal`. The directory `home` is kept;
+ * without it, there is a temporary one.
+ */
+export async function withSite<T>(work: (site: BenchSite) => Promise<T>, home?: string): Promise<T> {
   const logger = createLogger({ level: 'warn', role: 'bench' });
-  const dataDir = await mkdtemp(join(tmpdir(), 'turnstream-bench-'));
-  const endings: (() => Promise<void>)[] = [() => rm(dataDir, { recursive: true, force: true })];
+  const dataDir = home ?? (await mkdtemp(join(tmpdir(), 'turnstream-bench-')));
+  const endings: (() => Promise<void>)[] = home === undefined ? [() => rm(dataDir, { recursive: true, force: true })] : [];
   const abort = new AbortController();
   const stop = (): void => {
     if (abort.signal.aborted) process.exit(130);

@@ -20,6 +20,7 @@ const { values: flags } = parseArgs({
     rate: { type: 'string', default: '2000' },
     rounds: { type: 'string', default: '5' },
     pages: { type: 'string', default: '300' },
+    home: { type: 'string' },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -123,14 +124,18 @@ async function askPages(
 const SAMPLE =
   "select trajectory_id as id from trajectories where run_id = {run:String} and status = 'answered' order by cityHash64(trajectory_id) limit {limit:UInt32}";
 const SIZE = "select sum(rows) as turns, sum(bytes_on_disk) as bytes from system.parts where table = 'turns' and active";
+const STORED = 'select count() as stored from turns where run_id = {run:String}';
 const STEPS = 'select count() as steps from steps where run_id = {run:String}';
 
 async function measure(site: BenchSite): Promise<SizeMeasurement> {
   const world = await startTablesWorld(site, 'size', 4);
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
-  await writeLong(world);
-  await fillTables(world, site, { runs: { [OTHER]: Math.ceil(turns / 20), [RUN]: turns }, turnBytes: flags['turn-bytes'] });
+  const [known] = await world.store.query<{ stored: number }>(STORED, { params: { run: RUN } });
+  if ((known?.stored ?? 0) < turns) {
+    await writeLong(world);
+    await fillTables(world, site, { runs: { [OTHER]: Math.ceil(turns / 20), [RUN]: turns }, turnBytes: flags['turn-bytes'] });
+  }
   if (!flags.quick) await untilKept(world.store, site.signal);
   const api = await world.startApi({ TURNSTREAM_API_FRESH_MS: '0' });
   const { store } = world;
@@ -185,10 +190,11 @@ function reportOf(found: SizeMeasurement, environment: BenchReport['environment'
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench size -- [--turns 10000000] [--turn-bytes 800] [--rate 2000] [--rounds 5] [--pages 300] [--out dir] [--quick]\n',
+    'npm run bench size -- [--turns 10000000] [--turn-bytes 800] [--rate 2000] [--rounds 5] [--pages 300] [--home dir] [--out dir] [--quick]\n' +
+      'With --home, the log and the tables are kept in that directory; the next bench with it does not fill them again.\n',
   );
 } else {
   const environment = describeEnvironment();
-  const report = reportOf(await withSite(measure), environment);
+  const report = reportOf(await withSite(measure, flags.home), environment);
   if (!(await publish(report, flags.out))) process.exitCode = flags.quick ? 0 : 1;
 }
