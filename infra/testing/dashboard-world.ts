@@ -265,7 +265,7 @@ export interface DashboardWorld {
   stop(): Promise<void>;
 }
 
-interface DashboardOptions {
+interface DashboardWorldOptions {
   readonly port?: number;
   readonly keys?: readonly string[];
   readonly freshMs?: number;
@@ -277,7 +277,7 @@ interface DashboardOptions {
 }
 
 /** The real API with the dashboard that was built, over a store of its own. */
-export async function startDashboardWorld(given: DashboardOptions = {}): Promise<DashboardWorld> {
+export async function startDashboardWorld(given: DashboardWorldOptions = {}): Promise<DashboardWorld> {
   const { engine = await startTestStore(), short = false, ...options } = given;
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   await migrate(store);

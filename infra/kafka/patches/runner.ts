@@ -14,10 +14,10 @@ interface Runner {
   readonly fetchManager: { stop(): Promise<void> };
   readonly consumerGroup: { hasSeekOffset(at: { readonly topic: string; readonly partition: number }): boolean };
   fetch(nodeId: string): Promise<unknown>;
-  handleBatch(batch: FetchedBatch): Promise<void>;
+  handleBatch(batch: RunnerBatch): Promise<void>;
 }
 
-interface FetchedBatch {
+interface RunnerBatch {
   readonly topic: string;
   readonly partition: number;
   isEmpty(): boolean;
@@ -34,7 +34,7 @@ const runnerOf = (Original: RunnerClass): RunnerClass =>
       return [];
     }
 
-    override async handleBatch(batch: FetchedBatch): Promise<void> {
+    override async handleBatch(batch: RunnerBatch): Promise<void> {
       if (batch.isEmpty() && this.consumerGroup.hasSeekOffset({ topic: batch.topic, partition: batch.partition })) return;
       await super.handleBatch(batch);
     }
