@@ -47,6 +47,8 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
   it('says so, keeps what it shows, and goes on by itself without gap or double', async () => {
     const tabs = new Map(await Promise.all(paths.map(open)));
     const of = (path: string): Page => tabs.get(path) ?? journey.page;
+    // what comes from requests of its own is there as well
+    for (const text of ['Worst of the last step', 'Hatched: a tool was out']) await of(overview).getByText(text).first().waitFor();
     const written = [await write(0)];
     await expect.poll(() => rows(of(tail))).toEqual(written);
     const before = new Map(await Promise.all([...tabs].map(async ([path, tab]) => [path, await lines(tab)] as const)));

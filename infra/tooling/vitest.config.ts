@@ -53,7 +53,6 @@ export default defineConfig({
           expect,
           include: torture,
           globalSetup: ['infra/testing/kafka.setup.ts'],
-          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
