@@ -4,9 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take more than 40 s on two cores, longest first. */
 const LONG = [
+  'infra/e2e/demo-lm.int.test.ts',
   'infra/e2e/clocks.int.test.ts',
   'infra/e2e/torture/torture.int.test.ts',
-  'infra/e2e/demo-lm.int.test.ts',
   'infra/e2e/first-light.int.test.ts',
   'infra/e2e/foreign-page.int.test.ts',
   'consumers/warehouse/warehouse.int.test.ts',

@@ -2,8 +2,9 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
 
 const root = process.cwd();
-/** What strikes processes and connections for minutes is a command of its own: npm run test:torture. */
+/** What strikes processes and connections, or computes, for minutes is a command of its own: npm run test:torture. */
 const torture = [
+  'infra/e2e/demo-lm.int.test.ts',
   'infra/e2e/torture/**/*.int.test.ts',
   'infra/e2e/{clocks,crash-points,flow-control,two-of-the-same}.int.test.ts',
   'infra/kafka/outage.int.test.ts',
