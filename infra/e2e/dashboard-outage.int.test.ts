@@ -18,6 +18,11 @@ const live = (tab: Page) => tab.locator('.live.live', { hasText: '●' }).first(
 const lines = async (tab: Page): Promise<readonly string[]> => (await tab.locator('main').innerText()).split('\n');
 const rows = (tab: Page): Promise<readonly string[]> => tab.locator('.tail-row a').allInnerTexts();
 
+/** What the overview shows from requests of their own is there as well. */
+async function untilWhole(tab: Page): Promise<void> {
+  for (const text of ['Worst of the last step', 'Hatched: a tool was out']) await tab.getByText(text).first().waitFor();
+}
+
 describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', () => {
   const journey = startJourneys();
 
@@ -47,8 +52,7 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
   it('says so, keeps what it shows, and goes on by itself without gap or double', async () => {
     const tabs = new Map(await Promise.all(paths.map(open)));
     const of = (path: string): Page => tabs.get(path) ?? journey.page;
-    // what comes from requests of its own is there as well
-    for (const text of ['Worst of the last step', 'Hatched: a tool was out']) await of(overview).getByText(text).first().waitFor();
+    await untilWhole(of(overview));
     const written = [await write(0)];
     await expect.poll(() => rows(of(tail))).toEqual(written);
     const before = new Map(await Promise.all([...tabs].map(async ([path, tab]) => [path, await lines(tab)] as const)));
