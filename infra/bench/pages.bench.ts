@@ -22,9 +22,6 @@ const { values: flags } = parseArgs({
 });
 
 const WANTED_MS = 200;
-/** A search through the texts of a run or a trajectory reads all of them when it finds nothing. */
-const WANTED_OF_SEARCH_MS = 500;
-const wantedMs = (path: string): number => (path.includes('/find') ? WANTED_OF_SEARCH_MS : WANTED_MS);
 /** Time limit for one slow page. */
 const PAGE_BUDGET_MS = 30_000;
 
@@ -104,9 +101,9 @@ async function main(run: string): Promise<void> {
       },
       targets: found.map(({ path, ms }) => ({
         what: `p99 of ${path}`,
-        wanted: `under ${wantedMs(path)} ms`,
+        wanted: `under ${WANTED_MS} ms`,
         found: shown(percentile(ms, 0.99)),
-        met: percentile(ms, 0.99) < wantedMs(path),
+        met: percentile(ms, 0.99) < WANTED_MS,
       })),
       figures: found,
     },
