@@ -21,7 +21,7 @@ export const allPurposes = purposeQuery('all');
 export const idText = Type.String({ minLength: 1, maxLength: 400 });
 export const slugText = Type.String({ minLength: 1, maxLength: 200 });
 
-/** A run exists if it has events in one of these tables. */
+/** A run without a ledger exists if it has events in one of these tables. */
 const tablesOfOtherRuns = ['tasks', 'trajectory_starts', 'turns', 'trajectories', 'evaluation_events'] as const;
 
 /** Throws NOT_FOUND when no table has the run. */

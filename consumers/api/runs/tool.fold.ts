@@ -56,35 +56,36 @@ function addCalls(known: Map<string, CallCount>, row: CallCount): void {
   });
 }
 
-/** The calls of every tool, so that the run is read once for all of them. */
-async function readCounts(store: Store, run: string, tool: string): Promise<readonly CallCount[]> {
-  const spec: FoldSpec<Map<string, Map<string, CallCount>>> = {
-    ...{ name: 'calls of tools', run, tables: ['turns'], empty: () => new Map() },
-    add: async (state, { added, params }) => {
-      for (const row of await readRows<CallCount>(store, callCountsSql(added('turns')), params)) {
-        const known = state.get(row.tool) ?? new Map<string, CallCount>();
-        state.set(row.tool, known);
-        addCalls(known, row);
-      }
-      return true;
-    },
-  };
-  return [...((await foldedRun(store, spec)).get(tool) ?? new Map<string, CallCount>()).values()];
+interface ToolCalls {
+  readonly counts: Map<string, CallCount>;
+  slowest: readonly SlowCall[];
 }
 
-async function readSlowest(store: Store, run: string, tool: string): Promise<readonly SlowCall[]> {
-  const spec: FoldSpec<Map<string, readonly SlowCall[]>> = {
-    ...{ name: 'slowest of tools', run, tables: ['turns'], empty: () => new Map() },
+/** The calls of every tool, so that the run is read once for all of them. */
+async function readCalls(store: Store, run: string, tool: string): Promise<ToolCalls> {
+  const spec: FoldSpec<Map<string, ToolCalls>> = {
+    ...{ name: 'calls of tools', run, tables: ['turns'], empty: () => new Map() },
     add: async (state, { added, params }) => {
-      const rows = await readRows<SlowCall & { readonly tool: string }>(store, slowOfToolsSql(added('turns')), params);
-      for (const [name, own] of groupBy(rows, (row) => row.tool)) {
-        state.set(name, slowestOf([...(state.get(name) ?? []), ...own.map(({ tool: _tool, ...call }) => call)]));
+      const [counts, slow] = await Promise.all([
+        readRows<CallCount>(store, callCountsSql(added('turns')), params),
+        readRows<SlowCall & { readonly tool: string }>(store, slowOfToolsSql(added('turns')), params),
+      ]);
+      for (const row of counts) {
+        const known = state.get(row.tool) ?? noCalls();
+        state.set(row.tool, known);
+        addCalls(known.counts, row);
+      }
+      for (const [name, own] of groupBy(slow, (row) => row.tool)) {
+        const known = state.get(name);
+        if (known !== undefined) known.slowest = slowestOf([...known.slowest, ...own.map(({ tool: _tool, ...call }) => call)]);
       }
       return true;
     },
   };
-  return (await foldedRun(store, spec)).get(tool) ?? [];
+  return (await foldedRun(store, spec)).get(tool) ?? noCalls();
 }
+
+const noCalls = (): ToolCalls => ({ counts: new Map(), slowest: [] });
 
 const callsOf = (counts: readonly CallCount[]): number => counts.reduce((sum, { calls }) => sum + calls, 0);
 const failedOf = (counts: readonly CallCount[]): readonly CallCount[] => counts.filter(({ status }) => status !== 'ok');
@@ -111,7 +112,8 @@ function errorsOf(counts: readonly CallCount[]): FoldedTool['errors'] {
 
 /** The calls of a tool; a call that the log holds twice is counted twice, as in the list. */
 export async function readFoldedTool(store: Store, run: string, tool: string): Promise<FoldedTool> {
-  const [counts, slowest] = await Promise.all([readCounts(store, run, tool), readSlowest(store, run, tool)]);
+  const calls = await readCalls(store, run, tool);
+  const [counts, { slowest }] = [[...calls.counts.values()], calls];
   const spans = [...groupBy(timed(counts), ({ span }) => span)].map(([span, own]) => ({
     ...{ span, calls: callsOf(own), failed: callsOf(failedOf(own)) },
   }));

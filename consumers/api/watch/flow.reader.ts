@@ -117,12 +117,7 @@ async function readBars(
     params: { ...params, ...(oldest === undefined ? {} : { since: oldest.at }) },
   });
   const extra = Math.max(0, read.trajectory_id.length - range.limit);
-  const newest = <T>(column: readonly T[]): readonly T[] => column.slice(extra);
-  const bars = {
-    ...{ trajectory_id: newest(read.trajectory_id), attempt: newest(read.attempt), worker_id: newest(read.worker_id) },
-    ...{ start_ms: newest(read.start_ms), end_ms: newest(read.end_ms) },
-    ...{ version_first: newest(read.version_first), version_last: newest(read.version_last) },
-  };
+  const bars = Object.fromEntries(barNames.map((name) => [name, read[name].slice(extra)])) as unknown as RowColumns<Bar>;
   return { bars, hasOlder: oldest !== undefined || extra > 0 };
 }
 
