@@ -5,7 +5,7 @@ import type { HttpServer } from '../../infra/http/server.ts';
 import { storyRun, tellStory } from '../../infra/testing/api-story.ts';
 import { testApi } from '../../infra/testing/api.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../infra/testing/store.ts';
 import type { JsonObject } from '../../infra/testing/json.ts';
 
@@ -21,7 +21,7 @@ export let components: Record<string, JsonSchema>;
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   const log = new MemoryLog();
   await tellStory(log, store);
   server = await testApi({ store, log });

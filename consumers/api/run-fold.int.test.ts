@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
-import { startMigratedStore } from '../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../infra/testing/store.ts';
 import { selectList } from './columns.ts';
 import { readRows } from './list.ts';
@@ -23,7 +23,7 @@ let store: ClickHouseStore;
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
 });
 
 afterAll(async () => {

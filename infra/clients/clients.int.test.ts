@@ -1,18 +1,17 @@
 // Both clients against the real API and store: every list has the columns of its type, SQL runs, and errors have codes.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore } from '../clickhouse/client.ts';
 import type { HttpServer } from '../http/server.ts';
+import { clientPython } from '../testing/client-python.ts';
 import { storyRun, tellStory } from '../testing/api-story.ts';
 import { testApi } from '../testing/api.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
-import { startMigratedStore } from '../testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
 import { ApiError, Turnstream } from './typescript/index.ts';
 
-/** Made by `npm run test:python`. */
-const python = resolve('.turnstream', 'python', 'bin', 'python');
 const ends: (() => Promise<unknown>)[] = [];
 let server: HttpServer;
 let url: string;
@@ -21,7 +20,7 @@ let log: MemoryLog;
 beforeAll(async () => {
   const engine = await startMigratedStore();
   ends.push(() => engine.stop());
-  const store = connectStore({ url: engine.url, database: 'turnstream' });
+  const store = connectStore({ url: engine.url, database: migratedDatabase });
   ends.push(() => store.close());
   log = new MemoryLog();
   await tellStory(log, store);
@@ -75,10 +74,10 @@ it('the TypeScript client attaches rewards, which are in the log when it returns
   expect(await run.rewards(trajectory_id).rows()).toEqual([]);
 });
 
-it.skipIf(!existsSync(python))(
+it.skipIf(!existsSync(clientPython))(
   'the Python client keeps its contract',
   async () => {
-    const child = spawn(python, ['-m', 'pytest', 'tests/test_contract.py'], {
+    const child = spawn(clientPython, ['-m', 'pytest', 'tests/test_contract.py'], {
       cwd: join('infra', 'clients', 'python'),
       env: { ...process.env, TURNSTREAM_CONTRACT_URL: url, TURNSTREAM_CONTRACT_RUN: storyRun },
     });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
-import { startMigratedStore } from '../testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
 import type { TestStore } from '../testing/store.ts';
 
 interface Dashboard {
@@ -23,7 +23,7 @@ describe('the panels that read the tables', { timeout: 120_000 }, () => {
   let store: ClickHouseStore;
   beforeAll(async () => {
     engine = await startMigratedStore();
-    store = connectStore({ url: engine.url, database: 'turnstream' });
+    store = connectStore({ url: engine.url, database: migratedDatabase });
     const at = Date.UTC(2026, 5, 1) * 1_000;
     await store.insert(
       'steps',

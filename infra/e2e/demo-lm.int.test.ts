@@ -2,13 +2,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clientPython } from '../testing/client-python.ts';
 import { sharedHome } from '../testing/shared-home.ts';
 import { cleanEnv, type TestHome } from '../testing/up.ts';
-
-/** Made by `node infra/tooling/test-python.mjs`. */
-const python = resolve('.turnstream', 'python', 'bin', 'python');
 
 const POLITE = 10;
 
@@ -20,7 +18,6 @@ interface DemoRecord {
   /** Percentage points. */
   readonly gain: number;
   readonly ledger_verify: string;
-  readonly curve: readonly { readonly step: number }[];
 }
 
 let home: TestHome;
@@ -29,7 +26,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => home.remove());
 
-it.skipIf(!existsSync(python))(
+it.skipIf(!existsSync(clientPython))(
   'raises held-out accuracy in a few steps, with the trainer killed on the way',
   async () => {
     const out = join(home.dataDir, 'record.json');

@@ -2,11 +2,12 @@
 // in Python, claims the run through the API, reads rows, and commits. What it reads is what the engine read and wrote, token by token.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { exitCodes } from '../app/exit-codes.ts';
 import { Turnstream, type Batch, type Trainer, type TrainingRow } from '../clients/typescript/index.ts';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
+import { clientPython } from '../testing/client-python.ts';
 import { sharedHome } from '../testing/shared-home.ts';
 import { startTokenEngine, type TokenEngine } from '../testing/token-engine.ts';
 import { cleanEnv, command, startUp, type TestHome, type UpProcess } from '../testing/up.ts';
@@ -15,9 +16,6 @@ const RUN = 'tokens';
 const [STEPS, BY_TYPESCRIPT, BATCH_GROUPS, GROUP_SIZE] = [4, 2, 2, 4];
 const ROWS = BATCH_GROUPS * GROUP_SIZE;
 const ARROW = 'application/vnd.apache.arrow.stream';
-/** Made by `npm run test:python`. */
-const python = resolve('.turnstream', 'python', 'bin', 'python');
-
 let home: TestHome;
 let engine: TokenEngine;
 let version = 0;
@@ -148,7 +146,7 @@ interface PythonStep {
 }
 
 async function trainInPython(lineage: string): Promise<readonly PythonStep[]> {
-  const child = spawn(python, [join('infra', 'e2e', 'external-trainer.py'), url, RUN, lineage, String(STEPS)], { env: cleanEnv({}) });
+  const child = spawn(clientPython, [join('infra', 'e2e', 'external-trainer.py'), url, RUN, lineage, String(STEPS)], { env: cleanEnv({}) });
   let [out, error] = ['', ''];
   child.stdout.on('data', (part: Buffer) => (out += part.toString()));
   child.stderr.on('data', (part: Buffer) => (error += part.toString()));
@@ -163,9 +161,9 @@ async function trainInPython(lineage: string): Promise<readonly PythonStep[]> {
 describe('a run with an external trainer', { timeout: 600_000 }, () => {
   it('is trained on the tokens of the engine, in TypeScript and in Python, and can be verified', async () => {
     const trainer = await claim();
-    const steps = existsSync(python) ? BY_TYPESCRIPT : STEPS;
+    const steps = existsSync(clientPython) ? BY_TYPESCRIPT : STEPS;
     for (let made = 0; made < steps; made += 1) await trainOnce(trainer);
-    for (const { rows, lines, trained } of existsSync(python) ? await trainInPython(trainer.lineage) : []) {
+    for (const { rows, lines, trained } of existsSync(clientPython) ? await trainInPython(trainer.lineage) : []) {
       expectBatch(rows);
       expect(lines).toEqual(rows);
       expect(trained).toEqual(rows.map(({ mask }) => mask.reduce((sum, flag) => sum + flag, 0)));

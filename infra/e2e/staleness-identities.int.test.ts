@@ -17,7 +17,7 @@ import { testApi } from '../testing/api.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { requested } from '../testing/rollout-events.ts';
-import { startMigratedStore } from '../testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../testing/migrated-store.ts';
 import type { TestStore } from '../testing/store.ts';
 import type { JsonObject } from '../testing/json.ts';
 
@@ -29,7 +29,7 @@ const random = seeded(11);
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   server = await testApi({ store });
 });
 

@@ -7,7 +7,7 @@ import { testApi } from '../../../infra/testing/api.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../../infra/testing/store.ts';
 import { ResultTextKeeper } from '../../warehouse/keep-result-texts.ts';
 
@@ -58,7 +58,7 @@ const expected = (text: string): number =>
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   server = await testApi({ store });
   await log.writer().append(Array.from({ length: TURNS }, (_, turn) => turnAt(turn)));
   await log.writer().append([outgoing('RunStarted', randomEvent('RunStarted', random, { run_id: RUN }))]);

@@ -7,7 +7,7 @@ import { storeLog } from '../../../infra/testing/api-story.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { finished, requested, rewarded } from '../../../infra/testing/rollout-events.ts';
-import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { StepCompleted } from '../../../schemas/generated/events.ts';
 import type { Appended } from '../../../streams/core/ports.ts';
 
@@ -30,7 +30,7 @@ const attach = (...[place, value, fields]: Parameters<typeof rewarded>): Promise
 beforeAll(async () => {
   const engine = await startMigratedStore();
   ends.push(() => engine.stop());
-  const store = connectStore({ url: engine.url, database: 'turnstream' });
+  const store = connectStore({ url: engine.url, database: migratedDatabase });
   ends.push(() => store.close());
   for (const trajectory of ['g1.0', 'g1.1', 'g2.0']) {
     const events = [

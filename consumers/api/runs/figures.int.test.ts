@@ -7,7 +7,7 @@ import { storeLog } from '../../../infra/testing/api-story.ts';
 import { clockOf } from '../../../infra/testing/clock.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../../infra/testing/store.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { StepFigureKeeper } from '../../warehouse/keep-step-figures.ts';
@@ -102,7 +102,7 @@ const count = async (table: string): Promise<number> =>
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   server = await testApi({ store });
 });
 

@@ -5,7 +5,7 @@ import type { HttpServer } from '../../../infra/http/server.ts';
 import { tellStory } from '../../../infra/testing/api-story.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../../infra/testing/store.ts';
 
 let engine: TestStore;
@@ -16,7 +16,7 @@ export let server: HttpServer;
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   await store.command('create database other');
   await store.command('create table other.secrets (run_id String) engine = MergeTree order by run_id');
   await store.command("insert into other.secrets select 'run-a'");

@@ -7,7 +7,7 @@ import { testApi } from '../../../infra/testing/api.ts';
 import { evaluationPair, seedEvaluationPair } from '../../../infra/testing/dashboard-figures.ts';
 import { longRun, seedLongRun } from '../../../infra/testing/dashboard-world.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { startMigratedStore } from '../../../infra/testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../../infra/testing/migrated-store.ts';
 import type { TestStore } from '../../../infra/testing/store.ts';
 import { readAllFindings } from './findings.reader.ts';
 import type { MergedFlow } from './flow-merged.reader.ts';
@@ -18,7 +18,7 @@ let server: HttpServer;
 
 beforeAll(async () => {
   engine = await startMigratedStore();
-  store = connectStore({ url: engine.url, database: 'turnstream' });
+  store = connectStore({ url: engine.url, database: migratedDatabase });
   await tellStory(new MemoryLog(), store);
   await seedLongRun(store);
   server = await testApi({ store });

@@ -11,7 +11,7 @@ import { storeLog } from '../../testing/api-story.ts';
 import { outgoing } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { finished, started, turn } from '../../testing/rollout-events.ts';
-import { startMigratedStore } from '../../testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../testing/migrated-store.ts';
 import type { TestStore } from '../../testing/store.ts';
 import { command } from '../../testing/up.ts';
 
@@ -60,7 +60,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     engine = await startMigratedStore();
     folder = mkdtempSync(join(tmpdir(), 'turnstream-export-'));
     env = { CLICKHOUSE_URL: engine.url, TURNSTREAM_DATA_DIR: folder };
-    store = connectStore({ url: engine.url, database: 'turnstream' });
+    store = connectStore({ url: engine.url, database: migratedDatabase });
     const log = new MemoryLog();
     await log.writer().append(rollouts());
     await storeLog(log, store);

@@ -10,7 +10,7 @@ import { storeLog } from '../../testing/api-story.ts';
 import { useKafka } from '../../testing/kafka.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
-import { startMigratedStore } from '../../testing/migrated-store.ts';
+import { migratedDatabase, startMigratedStore } from '../../testing/migrated-store.ts';
 import { command } from '../../testing/up.ts';
 import { connectLog } from '../../app/open/connections.ts';
 
@@ -92,7 +92,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
       );
     },
   });
-  const store = connectStore({ url: engine.url, database: 'turnstream' });
+  const store = connectStore({ url: engine.url, database: migratedDatabase });
   onTestFinished(() => store.close());
   await storeLog(log, store);
   const rows = await store.query<ReviewedRow>('SELECT * FROM questions ORDER BY _partition, _offset');
