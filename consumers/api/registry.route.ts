@@ -8,11 +8,12 @@ import { confluentError, noSchema, noSubject, noVersion, RegistryError } from '.
 import type { RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
 import { bodyTypes, COMPATIBILITY, configBody, MEDIA_TYPE, registryAnswers, registryQuery, schemaBody } from './registry.schemas.ts';
 import { idText } from './route-kit.ts';
+import { MOST_INT32 } from './values.ts';
 
 const tags = ['registry'];
 const subject = Type.Object({ subject: idText });
 const subjectVersion = Type.Object({ subject: idText, version: Type.String({ pattern: '^(latest|-1|[1-9]\\d{0,8})$' }) });
-const schemaId = Type.Object({ id: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }) });
+const schemaId = Type.Object({ id: Type.Integer({ minimum: 0, maximum: MOST_INT32 }) });
 const write = { scope: 'write' } as const;
 const admin = { scope: 'admin' } as const;
 

@@ -17,3 +17,6 @@ export const deadLetterReasons = [
   'wrong_topic',
   'refused',
 ] as const;
+
+/** The largest value of the columns of steps, versions, and attempts. */
+export const MOST_INT32 = 2_147_483_647;

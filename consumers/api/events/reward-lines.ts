@@ -3,11 +3,12 @@
 import type { RewardAttached } from '../../../schemas/generated/events.ts';
 import { groupIdOf } from '../../../streams/core/ids.ts';
 import { rewardEventId, rewardNamePattern } from '../../../streams/reward/attached.ts';
+import { MOST_INT32 } from '../values.ts';
 
 /** The event types that are accepted. */
 export const ACCEPTED = 'RewardAttached';
 /** What the document says and the checks below ask for. */
-export const limits = { events: 10_000, text: 200, int: 2_147_483_647, trajectory: /^[^/\s]{1,390}\.[0-9]{1,6}$/u } as const;
+export const limits = { events: 10_000, text: 200, int: MOST_INT32, trajectory: /^[^/\s]{1,390}\.[0-9]{1,6}$/u } as const;
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;
 

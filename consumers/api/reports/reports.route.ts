@@ -3,14 +3,14 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf, type ColumnKinds } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { allButEvaluations, allPurposes, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, wallClockColumns, workerColumns } from './reports.columns.ts';
 import { listCosts, listRunQuestions, readComparison, readLengths, readWallClock } from './reports.reader.ts';
 import { readWorkers } from './workers.reader.ts';
 
 const tags = ['reports'];
-const MOST_STEPS = 2_147_483_647;
-const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_STEPS, default: fallback });
-const least = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_STEPS }));
+const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_INT32, default: fallback });
+const least = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32 }));
 const items = (name: string, columns: ColumnKinds) => answers(named(`${name}List`, { items: Type.Array(schemaOf(name, columns)) }));
 const questions = listOf('RunQuestion', runQuestionColumns);
 const costs = listOf('Cost', costColumns);
@@ -95,7 +95,7 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'getWallClock',
         summary: 'Where the wall clock goes: generation, tools, queue, training',
         params: runParams,
-        querystring: queryOf({ from_step: step(0), to_step: step(MOST_STEPS), purpose: allButEvaluations }),
+        querystring: queryOf({ from_step: step(0), to_step: step(MOST_INT32), purpose: allButEvaluations }),
         response: items('WallClockPhase', wallClockColumns),
       },
     },

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { idText, notFound, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { readTrajectory } from './trajectory.reader.ts';
 import { runOf } from './turns.reader.ts';
 
@@ -34,7 +35,7 @@ export const rewardRoutes: StoreRoutes = async (app, { store }) => {
         querystring: queryOf({
           ...rewards.query,
           run: Type.Optional(runParams.properties.run),
-          attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
+          attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32 })),
         }),
         response: rewards.response,
       },

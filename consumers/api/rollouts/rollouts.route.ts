@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
-import { purposes, toolStatuses, trajectoryFates, trajectoryStatuses } from '../values.ts';
+import { MOST_INT32, purposes, toolStatuses, trajectoryFates, trajectoryStatuses } from '../values.ts';
 import { fateColumns } from './fates.reader.ts';
 import { listLineage } from './lineage.reader.ts';
 import {
@@ -24,7 +24,7 @@ import { listToolCalls, listTurns } from './turns.reader.ts';
 const tags = ['rollouts'];
 const order = Type.Enum(['asc', 'desc'], { default: 'desc', description: 'Direction of `sort`.' });
 const sort = Type.Enum([...trajectorySorts], { default: 'finished_at', description: '`tokens` are those that the policy made.' });
-const whole = Type.Optional(Type.Integer({ minimum: -1, maximum: 2_147_483_647 }));
+const whole = Type.Optional(Type.Integer({ minimum: -1, maximum: MOST_INT32 }));
 const number = Type.Optional(Type.Number());
 const slug = Type.Optional(slugText);
 const ofRun = queryOf({ run: Type.Optional(runParams.properties.run) });
@@ -132,7 +132,7 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
         description:
           'Both are null when the attempt has not finished. The attempt itself need not fit the filters; `of_attempt` is 0 when left out.',
         params: Type.Object({ run: runParams.properties.run, trajectory: idText }),
-        querystring: queryOf({ ...trajectoryFilter, of_attempt: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 }) }),
+        querystring: queryOf({ ...trajectoryFilter, of_attempt: Type.Integer({ minimum: 0, maximum: MOST_INT32, default: 0 }) }),
         response: answers(named('TrajectoryNeighbors', { previous: neighbor, next: neighbor })),
       },
     },

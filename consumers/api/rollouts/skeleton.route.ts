@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { answers, named, pageSchema, schemaOf } from '../columns.ts';
 import { pageQuery, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { findInTrajectory } from './find.reader.ts';
 import { foundTextColumns, searchTexts } from './search.reader.ts';
 import { assertSought, searching, soughtQuery } from './sought.ts';
@@ -12,7 +13,7 @@ import { readTrajectory } from './trajectory.reader.ts';
 const params = Type.Object({ trajectory: idText });
 const place = {
   run: Type.Optional(runParams.properties.run),
-  attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: '0 when left out.' })),
+  attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32, description: '0 when left out.' })),
 };
 const where = {
   run_id: Type.String(),

@@ -4,6 +4,7 @@
 import { STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { MOST_INT32 } from '../values.ts';
 import { isExtra, isFigure, isLoss, sourcesOf, type CurveSource } from './curve-sources.ts';
 import { makeOthers, seriesOf, type CurveRange, type StepPoint } from './curves.reader.ts';
 
@@ -85,7 +86,7 @@ interface BucketRow {
 
 export async function readBuckets(store: Store, run: string, query: BucketsQuery): Promise<BucketCurves> {
   const names = seriesOf(query.series);
-  const range: CurveRange = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
+  const range: CurveRange = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? MOST_INT32 };
   const own = names.filter((name) => name !== 'at' && !isFigure(name) && !isLoss(name) && !isExtra(name));
   const sources = sourcesOf(names);
   const rows = await readRows<BucketRow & SpreadColumns>(store, statementOf(own, sources), { ...range, points: query.points });

@@ -3,6 +3,7 @@
 import { stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { MOST_INT32 } from '../values.ts';
 import { curveColumns, extraColumns } from './curves.columns.ts';
 import { extraSources, isExtra, isFigure, isLoss, lossesSql } from './curve-sources.ts';
 
@@ -42,7 +43,7 @@ export interface CurveRange {
 
 export async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<CurvesReport> {
   const wanted = seriesOf(query.series);
-  const range = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
+  const range = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? MOST_INT32 };
   const { every, last } = await spanOf(store, range);
   const shown = { ...range, every, last };
   const [made, kept, lost, ...extras] = await Promise.all([

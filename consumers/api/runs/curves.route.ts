@@ -2,11 +2,12 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { extraColumns } from './curves.columns.ts';
 import { readBuckets } from './curve-buckets.reader.ts';
 import { MOST_STEPS, readCurves, seriesNames } from './curves.reader.ts';
 
-const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const values = Type.Array(Type.Union([Type.Number(), Type.String(), Type.Null()]));
 
 const description = [

@@ -2,12 +2,13 @@ import { Type } from 'typebox';
 import { readPageOfSteps } from '../list-of-steps.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { heldoutColumns, spreadColumns } from './heldout.columns.ts';
 import { spreadSteps, spreadsSql } from './spreads.sql.ts';
 import { stepsBetween } from './runs.reader.ts';
 
 const tags = ['runs'];
-const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const heldout = listOf('HeldoutScore', heldoutColumns);
 const spreads = listOf('StepSpread', spreadColumns);
 /** Scores of a run's versions on held-out questions, and the spreads of its steps. */

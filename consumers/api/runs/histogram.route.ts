@@ -2,9 +2,10 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { histogramFigures, readHistograms } from './histogram.reader.ts';
 
-const step = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const step = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 
 const description = [
   'Bins of equal width over the trajectories of a range of steps: `fates` counts what was trained on (an empty `reason`) and what was',
@@ -44,7 +45,7 @@ export const histogramRoutes: StoreRoutes = async (app, { store }) => {
         ),
       },
     },
-    async ({ params, query: { from_step = 0, to_step = 2_147_483_647, bins, of = histogramFigures } }) => {
+    async ({ params, query: { from_step = 0, to_step = MOST_INT32, bins, of = histogramFigures } }) => {
       const items = await readHistograms(store, params.run, { from_step, to_step, bins, of: [...new Set(of)] });
       if (items.length === 0) await assertRun(store, params.run);
       return { run_id: params.run, items };

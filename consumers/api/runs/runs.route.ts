@@ -3,7 +3,7 @@ import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { toolChangeColumns } from '../reports/reports.columns.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
-import { purposes, runStatuses } from '../values.ts';
+import { MOST_INT32, purposes, runStatuses } from '../values.ts';
 import { allPurposes, assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import {
   discardedColumns,
@@ -21,7 +21,7 @@ import { readTools } from './tools.reader.ts';
 import { listDiscarded, listSteps, readStep } from './steps.reader.ts';
 
 const tags = ['runs'];
-const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const stepRange = { from_step: Type.Optional(stepNumber), to_step: Type.Optional(stepNumber) };
 const runs = listOf('Run', runColumns, sparkColumns);
 const staleness = listOf('StepStaleness', stalenessColumns);

@@ -3,10 +3,11 @@ import { answers, pageSchema, schemaOf } from '../columns.ts';
 import { pageQuery, queryOf } from '../list.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { readSelectionBias } from './selection-bias.reader.ts';
 
-const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 
 const description = [
   'Turns, tokens, and reward of trained and of discarded trajectories, with means, interpolated percentiles and the',

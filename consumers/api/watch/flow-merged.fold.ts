@@ -5,6 +5,7 @@ import { readRows } from '../list.ts';
 import { OF_PURPOSE } from '../of-purpose.ts';
 import { IS, touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
+import { MOST_INT32 } from '../values.ts';
 
 /** Attempts that started in a second by fate, and attempts that ended in it. */
 export interface FlowSecond {
@@ -25,7 +26,7 @@ export interface FlowSecond {
 type FlowSeconds = Map<number, FlowSecond>;
 
 /** Greater than every version. */
-export const NO_VERSION = 2_147_483_647;
+export const NO_VERSION = MOST_INT32;
 
 const tables = ['trajectories', 'trajectory_starts', 'step_trajectories', 'discarded_trajectories', 'expired_attempts'] as const;
 

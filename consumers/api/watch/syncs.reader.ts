@@ -2,6 +2,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
+import { MOST_INT32 } from '../values.ts';
 import type { syncColumns } from './watch.columns.ts';
 
 type SyncRow = RowOf<typeof syncColumns>;
@@ -12,7 +13,7 @@ export async function readSyncs(
   run: string,
   asked: { readonly versions: number; readonly to_version?: number | undefined },
 ): Promise<{ readonly run_id: string; readonly items: readonly SyncRow[] }> {
-  const to = asked.to_version ?? 2_147_483_647;
+  const to = asked.to_version ?? MOST_INT32;
   const items = await readRows<SyncRow>(
     store,
     `with (select max(policy_version_max) from turns where run_id = {run:String} and policy_version_max <= {to:Int32}) as newest

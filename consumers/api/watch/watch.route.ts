@@ -5,6 +5,7 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { answers, named, pageSchema, rowSchemaOf, schemaOf } from '../columns.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { MOST_INT32 } from '../values.ts';
 import { readFindings, type CountBehind } from './findings.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
 import { readState } from './state.reader.ts';
@@ -107,7 +108,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         params: runParams,
         querystring: queryOf({
           versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Number of newest versions.' }),
-          to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Newest version to include.' })),
+          to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32, description: 'Newest version to include.' })),
         }),
         response: answers(named('Syncs', { ...ofRun, items: Type.Array(schemaOf('Sync', syncColumns)) })),
       },

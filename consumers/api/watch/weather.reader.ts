@@ -2,6 +2,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
+import { MOST_INT32 } from '../values.ts';
 import type { outageColumns } from './watch.columns.ts';
 import { callsSql, readBounds, readRunWeather, type ReadSpan, type RunBounds, type WeatherRow } from './weather.fold.ts';
 import { widthFor } from './width.ts';
@@ -73,7 +74,7 @@ export async function readWeather(store: Store, run: string, query: WeatherQuery
 }
 
 /** Greater than every step. */
-const NO_STEP = 2_147_483_647;
+const NO_STEP = MOST_INT32;
 const FEWEST_CALLS = 4;
 const LEAST_RATE = 0.3;
 const TIMES_USUAL = 3;
