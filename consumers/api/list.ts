@@ -30,7 +30,7 @@ export interface ListSpec<C extends ColumnKinds> {
    * Columns that identify a row in the table's own order, for a table with another sort order than the list: keys are read and sorted
    * first, then the other columns of only those rows. The first condition must name the run.
    */
-  readonly keysFirst?: readonly string[];
+  readonly keysFirst?: readonly string[] | undefined;
 }
 
 export interface PageRequest {

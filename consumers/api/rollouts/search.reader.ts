@@ -22,7 +22,6 @@ const spec = {
   columns: foundTextColumns,
   key: { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' },
   direction: 'asc',
-  keysFirst: ['trajectory_id', 'attempt', 'turn'],
 } as const satisfies Omit<ListSpec<typeof foundTextColumns>, 'from'>;
 
 const BEFORE = 60;

@@ -119,5 +119,7 @@ export async function listToolCalls(
     ...(request.result === undefined ? [] : [await resultHolds(store, request.result)]),
   ];
   const { limit, cursor, fields, ...filters } = request;
-  return readPage(store, toolCalls, { limit, cursor, fields, where, identity: [run, filters] });
+  // few calls have a result with the text, and their granules are not worth reading twice
+  const spec = request.result === undefined ? toolCalls : { ...toolCalls, keysFirst: undefined };
+  return readPage(store, spec, { limit, cursor, fields, where, identity: [run, filters] });
 }

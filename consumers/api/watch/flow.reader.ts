@@ -82,43 +82,40 @@ const rangeParams = ({ from, to }: FlowRange): Readonly<Record<string, string>> 
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 const micros = (column: string): string => `toUnixTimestamp64Micro(${column})`;
 
-/**
- * The newest attempts that started in the range, in order of their start. One column determines when the oldest of them started; the others are then read from
- * that time on. An attempt that has ended is in both tables, and also ended after that time.
- */
-async function readBars(
-  store: Store,
-  run: string,
-  range: FlowRange,
-): Promise<{ readonly bars: RowColumns<Bar>; readonly hasOlder: boolean }> {
-  const params = { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) };
-  const ended = `run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}`;
-  const began = `run_id = {run:String} and ${OF_PURPOSE}${inRange('occurred_at', range)}`;
+/** When the oldest attempt of the page started, in µs; undefined when the page has room for all of the range. */
+async function readOldest(store: Store, run: string, range: FlowRange): Promise<number | undefined> {
   const [oldest] = await readRows<{ at: number }>(
     store,
-    `select ${micros('min(started_at)')} as at from (select started_at from trajectories where ${ended} order by started_at desc limit {most:UInt32}) having count() = {most:UInt32}`,
-    params,
+    `select ${micros('min(started_at)')} as at from (
+       select started_at from trajectories where run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}
+       order by started_at desc limit {most:UInt32}
+     ) having count() = {most:UInt32}`,
+    { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) },
   );
+  return oldest?.at;
+}
+
+/** The newest attempts that started in the range, in order of their start. One that has ended is in both tables, and ended after it started. */
+async function readBars(store: Store, run: string, range: FlowRange & { readonly oldest: number | undefined }): Promise<RowColumns<Bar>> {
+  const { oldest } = range;
   const since = (column: string): string => (oldest === undefined ? '' : ` and ${column} >= fromUnixTimestamp64Micro({since:Int64})`);
-  const names = barNames.join(', ');
-  const read = await readColumns<Bar>(store, barNames, {
-    sql: `select * from (select ${names} from (
+  const started = (column: string): string => `run_id = {run:String} and ${OF_PURPOSE}${inRange(column, range)}${since(column)}`;
+  const params = { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) };
+  return readColumns<Bar>(store, barNames, {
+    sql: `select * from (select ${barNames.join(', ')} from (
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('started_at')} as start_ms, ${ms('finished_at')} as end_ms,
          version_first, version_last
-       from trajectories where ${ended}${since('started_at')}
+       from trajectories where ${started('started_at')}
        union all
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('occurred_at')} as start_ms, toInt64(0) as end_ms,
          toInt32(-1) as version_first, toInt32(-1) as version_last
-       from trajectory_starts where ${began}${since('occurred_at')}
+       from trajectory_starts where ${started('occurred_at')}
          and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String}${since('finished_at')})
      )
      order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}
      ) order by start_ms, trajectory_id, attempt`,
-    params: { ...params, ...(oldest === undefined ? {} : { since: oldest.at }) },
+    params: { ...params, ...(oldest === undefined ? {} : { since: oldest }) },
   });
-  const extra = Math.max(0, read.trajectory_id.length - range.limit);
-  const bars = Object.fromEntries(barNames.map((name) => [name, read[name].slice(extra)])) as unknown as RowColumns<Bar>;
-  return { bars, hasOlder: oldest !== undefined || extra > 0 };
 }
 
 /** Ledger decisions about attempts that started at `sinceMs` or later. Decisions are later than starts, so earlier ones are not read. */
@@ -158,27 +155,32 @@ const readMarks = async (
 /** The range extends past the last trajectory, because decisions come later. */
 const AFTER_MS = 3_600_000;
 
+/** One column tells when the oldest attempt of the page started; the others, and the decisions, are then read from that time on. */
 export async function readFlow(store: Store, run: string, range: FlowRange) {
-  const { bars, hasOlder } = await readBars(store, run, range);
-  const since = bars.start_ms[0] ?? 0;
-  const until = bars.end_ms.reduce((most, end, at) => Math.max(most, end, bars.start_ms[at] ?? 0), since);
-  const span = { run, since, until: until + AFTER_MS };
-  const [decisions, versions, steps, bounds] = await Promise.all([
-    bars.start_ms.length === 0 ? noColumns<FlowDecision>(decisionNames) : readDecisions(store, run, since),
-    readMarks(store, { table: 'policies', column: 'version', time: 'occurred_at' }, span),
-    readMarks(store, { table: 'steps', column: 'step', time: 'at' }, span),
+  const oldest = await readOldest(store, run, range);
+  const from = oldest === undefined ? Date.parse(range.from ?? '') || 0 : Math.floor(oldest / 1_000);
+  const [read, decisions, bounds] = await Promise.all([
+    readBars(store, run, { ...range, oldest }),
+    readDecisions(store, run, from),
     readRows<{ bound: number }>(
       store,
       "select max_staleness as bound from run_events where run_id = {run:String} and event = 'started' limit 1",
-      {
-        run,
-      },
+      { run },
     ),
+  ]);
+  const extra = Math.max(0, read.trajectory_id.length - range.limit);
+  const bars = Object.fromEntries(barNames.map((name) => [name, read[name].slice(extra)])) as unknown as RowColumns<Bar>;
+  const since = bars.start_ms[0] ?? 0;
+  const until = bars.end_ms.reduce((most, end, at) => Math.max(most, end, bars.start_ms[at] ?? 0), since);
+  const span = { run, since, until: until + AFTER_MS };
+  const [versions, steps] = await Promise.all([
+    readMarks(store, { table: 'policies', column: 'version', time: 'occurred_at' }, span),
+    readMarks(store, { table: 'steps', column: 'step', time: 'at' }, span),
   ]);
   return {
     run_id: run,
     trajectories: bars.start_ms.length,
-    is_whole: !hasOlder,
+    is_whole: oldest === undefined && extra === 0,
     max_staleness: bounds[0]?.bound ?? null,
     ...columnsOf(bars, decisions),
     versions: marksOf(versions),
