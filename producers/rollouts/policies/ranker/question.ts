@@ -72,7 +72,7 @@ function spansOf(clause: string): readonly string[] {
   return found.length > 0 ? found : [lastWord];
 }
 
-const range = /^(.*?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)(.*)$/u;
+const range = /^(.+?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)(.*)$/u;
 const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
 /** Words that say how a name is described, not which name it is. */
 const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u;
@@ -86,10 +86,13 @@ interface VagueStatement {
 }
 
 function vagueOf(text: string): VagueStatement | undefined {
-  const [, label = '', low = '', high = '', unit = ''] = range.exec(text) ?? [];
-  if (label !== '') return { label, unit, vague: { low: numberOf(low), high: numberOf(high) } };
-  const [, named = '', letter = ''] = initial.exec(text) ?? [];
-  return named === '' ? undefined : { label: named, unit: '', vague: { initial: letter } };
+  const bounds = range.exec(text);
+  if (bounds !== null) {
+    const [, label = '', low = '', high = '', unit = ''] = bounds;
+    return { label, unit, vague: { low: numberOf(low), high: numberOf(high) } };
+  }
+  const [, label = '', letter = ''] = initial.exec(text) ?? [];
+  return label === '' ? undefined : { label, unit: '', vague: { initial: letter } };
 }
 
 function toldOf(text: string): PlaceStatement {

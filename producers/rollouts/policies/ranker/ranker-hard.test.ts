@@ -21,7 +21,9 @@ async function after(text: string, ...actions: readonly PastTurn['action'][]) {
   const history: Observation['history'][number][] = [];
   for (const action of actions) {
     const result =
-      action?.tool === 'search' ? await tools[0]!.call(action.query, signal) : await tools[1]!.call(action?.tool === 'access' ? action.url : '', signal);
+      action?.tool === 'search'
+        ? await tools[0]!.call(action.query, signal)
+        : await tools[1]!.call(action?.tool === 'access' ? action.url : '', signal);
     history.push({ action, result, text: '' });
   }
   const question = readQuestion(text);
@@ -29,7 +31,9 @@ async function after(text: string, ...actions: readonly PastTurn['action'][]) {
   const candidates = candidatesOf({ question, standing, turn: history.length, maxTurns: 12 });
   const of = (name: FeatureName) => (row: Float32Array) => row[featureNames.indexOf(name)]!;
   const most = (name: FeatureName) =>
-    candidates.filter(({ row }) => of(name)(row) === 1).map(({ action }) => ('url' in action ? action.url : 'query' in action ? action.query : action.answer));
+    candidates
+      .filter(({ row }) => of(name)(row) === 1)
+      .map(({ action }) => ('url' in action ? action.url : 'query' in action ? action.query : action.answer));
   return { standing, candidates, of, most };
 }
 
@@ -65,7 +69,10 @@ describe('relations', () => {
 
   it('take the largest, the smallest, or all of the named places', () => {
     const [line] = linesOf('- **Exports - partners:** Denmark 60.7%, Japan 10.4%, China 8.4% (2014)');
-    const meant = (direction: number) => namedBy(line!, direction).filter(({ isMeant }) => isMeant).map(({ name }) => name);
+    const meant = (direction: number) =>
+      namedBy(line!, direction)
+        .filter(({ isMeant }) => isMeant)
+        .map(({ name }) => name);
     expect([meant(1), meant(-1), meant(0)]).toEqual([['Denmark'], ['China'], ['Denmark', 'Japan', 'China']]);
   });
 });
@@ -73,7 +80,8 @@ describe('relations', () => {
 describe('a hard question', () => {
   const BORDER =
     'What is the highest point of the country whose capital has a name beginning with B and that has a land border with the country whose capital is Vienna?';
-  const EXPORTS = 'What is the capital of the country that took the largest share of the 2014 exports of the country whose former name has the word "Friendly"?';
+  const EXPORTS =
+    'What is the capital of the country that took the largest share of the 2014 exports of the country whose former name has the word "Friendly"?';
 
   it('is one that the built-in questions are not', async () => {
     expect([TWO, THREE, BORDER, EXPORTS].map((text) => readQuestion(text).isHard)).toEqual([false, false, true, true]);

@@ -1,6 +1,7 @@
 // The state of a trajectory, derived from its history: what was queried, found and read, and how far along the hops each page is.
-import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
+import type { Observation, PastTurn, ToolResult } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
+import { byNameOf } from './fitting.ts';
 import { planOf } from './plan.ts';
 import type { Plan } from './plan.ts';
 import type { ParsedQuestion } from './question.ts';
@@ -62,19 +63,32 @@ function see({ seen }: Gathered, sighting: Sighting | undefined, isPage: boolean
   seen.set(sighting.url, known === undefined ? sighting : isPage ? merged(known, sighting) : merged(sighting, known));
 }
 
-function gather({ action, result }: PastTurn, into: Gathered, { question, views }: { question: ParsedQuestion; views: Views }): void {
+interface Reading {
+  readonly question: ParsedQuestion;
+  readonly views: Views;
+}
+
+function gatherPage(result: ToolResult, into: Gathered, { question, views }: Reading): void {
+  const view = views.page(pageOf(result));
+  into.read.push({ view, stage: stageOf(view, into.read, question) });
+  see(into, view.sighting, true);
+}
+
+function gatherHits(result: ToolResult, into: Gathered, { views }: Reading): void {
+  if (result.items.length === 0) return;
+  into.results = views.results(foundBy(result));
+  for (const { sighting } of into.results) see(into, sighting, false);
+}
+
+function gather({ action, result }: PastTurn, into: Gathered, reading: Reading): void {
+  const isRead = result?.status === 'ok';
   if (action?.tool === 'search') {
     into.queries.add(action.query);
-    if (result?.status !== 'ok' || result.items.length === 0) return;
-    into.results = views.results(foundBy(result));
-    for (const { sighting } of into.results) see(into, sighting, false);
+    if (isRead) gatherHits(result, into, reading);
   }
   if (action?.tool === 'access') {
     into.visited.add(action.url);
-    if (result?.status !== 'ok') return;
-    const view = views.page(pageOf(result));
-    into.read.push({ view, stage: stageOf(view, into.read, question) });
-    see(into, view.sighting, true);
+    if (isRead) gatherPage(result, into, reading);
   }
 }
 
@@ -87,7 +101,7 @@ export function standingOf(observation: Observation, question: ParsedQuestion, v
   const { seen, ...state } = gathered;
   return {
     ...state,
-    plan: question.isHard ? planOf(question, { all: seen, read }) : undefined,
+    plan: question.isHard ? planOf(question, { all: seen, byName: byNameOf(seen), read }) : undefined,
     results: gathered.results.filter(({ found }) => !gathered.visited.has(found.item.url)),
     progress: Math.min(1, stage / question.pages),
   };
