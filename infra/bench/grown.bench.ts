@@ -30,8 +30,13 @@ const LIFT_WANTED = 15;
 const [ACCEPTED_WANTED, SECONDS_WANTED, LOOKUPS_WANTED] = [2_500, 600, 3];
 /** Share of closed-book answers that may be right. */
 const CLOSED_BOOK_SHARE = 0.125;
-/** As in docs/guides/grow-questions.md. */
-const LEARNING = { TURNSTREAM_LEARNING_RATE: '0.01', TURNSTREAM_ENTROPY_TARGET: '0.5' };
+/** As in docs/guides/grow-questions.md; all steps are made, however many groups become uniform. */
+const LEARNING = {
+  TURNSTREAM_LEARNING_RATE: '0.01',
+  TURNSTREAM_ENTROPY_BONUS: '0.05',
+  TURNSTREAM_ENTROPY_TARGET: '0.5',
+  TURNSTREAM_MAX_DISCARDED: '1',
+};
 const seeds = flags.quick ? ['1'] : flags.seeds.split(',');
 const steps = flags.quick ? '3' : flags.steps;
 const questions = flags.quick ? '4' : flags.questions;
