@@ -4,6 +4,7 @@ import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { ParsedQuestion, PlaceStatement } from './question.ts';
 import { accessFeatures, answerFeatures, hardQueries, hardShared, mostWanted, searchFeatures } from './hard-features.ts';
+import type { CandidateQuery } from './hard-features.ts';
 import { placeAfter } from './state.ts';
 import type { ReadPage, SearchState } from './state.ts';
 import type { LinkView } from './view.ts';
@@ -40,12 +41,6 @@ function common({ question, standing, turn, maxTurns }: TurnSituation): FeatureV
     unread_anchor: Math.max(0, ...standing.results.map(({ anchor }) => anchor)),
     ...hardShared(standing),
   };
-}
-
-export interface CandidateQuery {
-  readonly text: string;
-  readonly kind: FeatureName;
-  readonly more?: FeatureValues;
 }
 
 const isNumeric = ({ spans }: PlaceStatement): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));

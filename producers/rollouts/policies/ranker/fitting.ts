@@ -4,7 +4,7 @@ import type { ParsedQuestion } from './question.ts';
 import { followsFrom } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
-interface Fitting {
+interface FittingPlace {
   /** Undefined for a place that is only named. */
   readonly sighting: Sighting | undefined;
   readonly name: string;
@@ -13,7 +13,7 @@ interface Fitting {
 }
 
 /** By address, or by the key of a name without a known address. */
-export type FittingPlaces = ReadonlyMap<string, Fitting>;
+export type FittingPlaces = ReadonlyMap<string, FittingPlace>;
 
 /** The places seen so far. */
 export interface SeenPlaces {
@@ -38,13 +38,13 @@ const fitOf = (holds: readonly (boolean | undefined)[]): number =>
   holds.reduce((fit, one) => fit * (one === undefined ? OPEN : Number(one)), 1);
 
 /** Keeps the better fit. */
-function raise(into: Map<string, Fitting>, key: string, one: Fitting): void {
+function raise(into: Map<string, FittingPlace>, key: string, one: FittingPlace): void {
   if (one.fit > (into.get(key)?.fit ?? 0)) into.set(key, one);
 }
 
 /** The seen places for which a statement about the start holds, and none is refuted. */
 export function starts({ places }: ParsedQuestion, { all }: SeenPlaces): FittingPlaces {
-  const into = new Map<string, Fitting>();
+  const into = new Map<string, FittingPlace>();
   for (const [url, sighting] of all) {
     const holds = sighting.holds[places.length - 1] ?? [];
     if (holds.includes(true)) raise(into, url, { sighting, name: '', fit: fitOf(holds) });
@@ -52,7 +52,7 @@ export function starts({ places }: ParsedQuestion, { all }: SeenPlaces): Fitting
   return into;
 }
 
-interface Step {
+interface PlaceStep {
   /** Number of the place. */
   readonly at: number;
   readonly source: Sighting;
@@ -63,7 +63,7 @@ interface Step {
 }
 
 /** Seen places whose own page says that they follow, or may say so while a statement about them holds. */
-function tellFollowing({ all }: SeenPlaces, { at, source, fit }: Step, into: Map<string, Fitting>): void {
+function tellFollowing({ all }: SeenPlaces, { at, source, fit }: PlaceStep, into: Map<string, FittingPlace>): void {
   for (const [url, sighting] of all) {
     const holds = sighting.holds[at] ?? [];
     const follows = Number(followsFrom(source, sighting, at) ?? (holds.includes(true) ? OPEN : 0));
@@ -72,7 +72,7 @@ function tellFollowing({ all }: SeenPlaces, { at, source, fit }: Step, into: Map
 }
 
 /** Places that the page of the source names. */
-function nameFollowing({ all, byName }: SeenPlaces, { at, source, fit, unseen }: Step, into: Map<string, Fitting>): void {
+function nameFollowing({ all, byName }: SeenPlaces, { at, source, fit, unseen }: PlaceStep, into: Map<string, FittingPlace>): void {
   const meant = (source.leads[at]?.named ?? []).filter(({ isMeant }) => isMeant);
   for (const { key, name, isLink } of meant) {
     const sighting = all.get(key) ?? byName.get(key);
@@ -87,7 +87,7 @@ export function followedBy(
   seen: SeenPlaces,
   { at, before }: { readonly at: number; readonly before: FittingPlaces },
 ): FittingPlaces {
-  const into = new Map<string, Fitting>();
+  const into = new Map<string, FittingPlace>();
   const { isTold = false, told = [] } = places[at] ?? {};
   const unseen = OPEN ** told.length;
   for (const { sighting: source, fit } of before.values()) {

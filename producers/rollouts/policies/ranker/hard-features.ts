@@ -1,9 +1,14 @@
 // Queries and features for questions that say several or vague things about places. For other questions there are none, so that these are
 // asked about as before.
-import type { CandidateQuery } from './candidates.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { ParsedQuestion, PlaceStatement } from './question.ts';
 import type { SearchState } from './state.ts';
+
+export interface CandidateQuery {
+  readonly text: string;
+  readonly kind: FeatureName;
+  readonly more?: FeatureValues;
+}
 
 const NAMES = 3;
 const BASES = 2;

@@ -6,7 +6,7 @@ import { coverage, likeness } from './words.ts';
 import type { WordSet } from './words.ts';
 
 /** What statements are compared with: a line of a page or of a search result. */
-export type StatedLine = Pick<PageLine, 'labelWords' | 'text' | 'words'>;
+type StatedLine = Pick<PageLine, 'labelWords' | 'text' | 'words'>;
 
 /** Share of the words of a label that has to be there. */
 const ABOUT = 0.5;
