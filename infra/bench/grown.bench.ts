@@ -30,6 +30,13 @@ const LIFT_WANTED = 15;
 const [ACCEPTED_WANTED, SECONDS_WANTED, LOOKUPS_WANTED] = [2_500, 600, 3];
 /** Share of closed-book answers that may be right. */
 const CLOSED_BOOK_SHARE = 0.125;
+/** As in docs/guides/grow-questions.md; all steps are made, however many groups become uniform. */
+const LEARNING = {
+  TURNSTREAM_LEARNING_RATE: '0.01',
+  TURNSTREAM_ENTROPY_BONUS: '0.05',
+  TURNSTREAM_ENTROPY_TARGET: '0.5',
+  TURNSTREAM_MAX_DISCARDED: '1',
+};
 const seeds = flags.quick ? ['1'] : flags.seeds.split(',');
 const steps = flags.quick ? '3' : flags.steps;
 const questions = flags.quick ? '4' : flags.questions;
@@ -58,7 +65,7 @@ async function evaluate(home: BenchHome, run: string, policy: string): Promise<s
 async function train(home: BenchHome, seed: string): Promise<GrownRun> {
   const run = `grown-${seed}`;
   const began = performance.now();
-  await home.command('up', '--run', run, '--seed', seed, '--steps', steps, '--dataset', DATASET, '--no-eval');
+  await home.commandWith(LEARNING, 'up', '--run', run, '--seed', seed, '--steps', steps, '--dataset', DATASET, '--no-eval');
   const minutes = (performance.now() - began) / 60_000;
   say(`seed ${seed}: ${steps} steps in ${minutes.toFixed(1)} min`);
   const untrained = await evaluate(home, run, '0');
@@ -128,7 +135,7 @@ async function bench(): Promise<boolean> {
           `\`turnstream evaluate\` then scores version 0 and the newest version on ${questions} held-out questions with ${flags.samples} samples each, and \`turnstream evaluate compare\` compares them, paired by question, with 95% bootstrap intervals. F1 in percent.`,
         quick: flags.quick,
         environment,
-        parameters: { steps, questions, samples: flags.samples, 'seed questions': count },
+        parameters: { steps, questions, samples: flags.samples, 'seed questions': count, ...LEARNING },
         table: {
           columns: [
             'seed',

@@ -16,6 +16,7 @@ const trainer = [
   'algorithm',
   'learningRate',
   'entropyBonus',
+  'entropyTarget',
   'replayTrajectories',
   'replayMb',
   'replayBatch',

@@ -15,6 +15,8 @@ export interface Hyper {
   readonly maxGradNorm: number;
   /** Loss reduction per nat of entropy. */
   readonly entropyBonus: number;
+  /** Entropy, nats, below which the bonus grows; 0 is none. */
+  readonly entropyTarget: number;
   /** GRPO: the ratio to the policy before the update is clipped to 1 ± clip. */
   readonly clip: number;
   /** Maximum behavior weight: GRPO drops a decision above it, REINFORCE clips it. */
@@ -43,6 +45,7 @@ const shared = {
   epsilon: 1e-8,
   maxGradNorm: 1,
   entropyBonus: 0,
+  entropyTarget: 0,
   clip: 0.4,
   behaveCap: 5,
   epochs: 2,

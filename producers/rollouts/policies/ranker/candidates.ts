@@ -3,6 +3,8 @@ import type { BaseCall, FinalAnswer } from '../../../../streams/core/agents.ts';
 import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { ParsedQuestion, PlaceStatement } from './question.ts';
+import { accessFeatures, answerFeatures, hardQueries, hardShared, mostWanted, searchFeatures } from './hard-features.ts';
+import type { CandidateQuery } from './hard-features.ts';
 import { placeAfter } from './state.ts';
 import type { ReadPage, SearchState } from './state.ts';
 import type { LinkView } from './view.ts';
@@ -37,13 +39,8 @@ function common({ question, standing, turn, maxTurns }: TurnSituation): FeatureV
     pages_asked: question.pages - 1,
     progress: standing.progress,
     unread_anchor: Math.max(0, ...standing.results.map(({ anchor }) => anchor)),
+    ...hardShared(standing),
   };
-}
-
-interface CandidateQuery {
-  readonly text: string;
-  readonly kind: FeatureName;
-  readonly more?: FeatureValues;
 }
 
 const isNumeric = ({ spans }: PlaceStatement): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));
@@ -74,6 +71,7 @@ function queriesFor({ question, standing }: TurnSituation): readonly CandidateQu
   const lastTitle = standing.read.at(-1)?.view.page.title;
   const middle = question.places.at(-2)?.lead;
   return [
+    ...hardQueries(question, standing),
     { text: question.text, kind: 'query_question' },
     ...clauseQueries(question),
     { text: question.head.text, kind: 'query_head' },
@@ -97,27 +95,30 @@ function searches(situation: TurnSituation): ActionCandidate[] {
       query_length: wordsOf(query).length / 10,
       query_covers_last: coverage(question.last.words, wordSet(query)),
       queries_made: standing.queries.size / 4,
+      ...searchFeatures(standing),
       ...more,
     });
     made.push({ action: { tool: 'search', query }, row });
   }
-  const several = question.places.some(({ told }) => told.length > 1);
-  return made.slice(0, MAX_QUERIES + (several ? MAX_CLAUSE_QUERIES : 0));
+  return made.slice(0, MAX_QUERIES + (question.isHard ? MAX_CLAUSE_QUERIES : 0));
 }
 
 function results({ standing }: TurnSituation): ActionCandidate[] {
   const best = Math.max(0, ...standing.results.map(({ anchor }) => anchor));
-  return standing.results.slice(0, MAX_RESULTS).map(({ found, anchor, coversHead }) => ({
-    action: { tool: 'access', url: found.item.url },
-    row: rowOf({
-      is_result: 1,
-      progress_of_result: standing.progress,
-      result_reciprocal_rank: 1 / (1 + found.rank),
-      result_anchor: anchor,
-      result_is_best_anchor: anchor > 0 && anchor === best ? 1 : 0,
-      result_covers_head: coversHead,
-    }),
-  }));
+  return mostWanted(standing, standing.results, ({ found }) => found.item.url)
+    .slice(0, MAX_RESULTS)
+    .map(({ found, anchor, coversHead }) => ({
+      action: { tool: 'access', url: found.item.url },
+      row: rowOf({
+        is_result: 1,
+        progress_of_result: standing.progress,
+        result_reciprocal_rank: 1 / (1 + found.rank),
+        result_anchor: anchor,
+        result_is_best_anchor: anchor > 0 && anchor === best ? 1 : 0,
+        result_covers_head: coversHead,
+        ...accessFeatures(standing, found.item.url, 'hard_result'),
+      }),
+    }));
 }
 
 function linkRow({ question, standing }: TurnSituation, source: ReadPage, view: LinkView): Float32Array {
@@ -135,6 +136,7 @@ function linkRow({ question, standing }: TurnSituation, source: ReadPage, view: 
     link_source_anchor: leads,
     link_wanted: direction * leads * (fits > 0 ? 1 : 0),
     links_beside: view.beside / 10,
+    ...accessFeatures(standing, view.link.url, 'hard_link'),
   });
 }
 
@@ -146,36 +148,52 @@ function sourceOf({ read }: SearchState): ReadPage | undefined {
   return furthest === 0 ? last : read.findLast(({ stage }) => stage === furthest);
 }
 
+/** Links of other pages to places that are sought. */
+function wantedElsewhere({ plan, read }: SearchState, source: ReadPage): { source: ReadPage; view: LinkView }[] {
+  if (plan === undefined) return [];
+  return read
+    .filter((page) => page !== source)
+    .flatMap((page) => page.view.links.filter(({ link }) => plan.sought(link.url) !== undefined).map((view) => ({ source: page, view })));
+}
+
 function links(situation: TurnSituation): ActionCandidate[] {
   const { standing, question } = situation;
   const source = sourceOf(standing);
   if (source === undefined) return [];
   const at = placeAfter(source.stage, question);
-  return source.view.links
+  const own = source.view.links
     .filter(({ link }) => !standing.visited.has(link.url))
     .sort((a, b) => (b.fits[at] ?? 0) - (a.fits[at] ?? 0))
+    .map((view) => ({ source, view }));
+  return mostWanted(standing, [...own, ...wantedElsewhere(standing, source)], ({ view }) => view.link.url)
     .slice(0, MAX_LINKS)
-    .map((view) => ({ action: { tool: 'access', url: view.link.url }, row: linkRow(situation, source, view) }));
+    .map(({ source: from, view }) => ({ action: { tool: 'access', url: view.link.url }, row: linkRow(situation, from, view) }));
+}
+
+/** The pages that can supply answers, the most promising first. */
+function answerPages({ read, plan }: SearchState): readonly ReadPage[] {
+  const last = read.slice(-ANSWER_PAGES).reverse();
+  const found = read.findLast(({ view }) => plan !== undefined && plan.bestFound > 0 && plan.found(view.page.url) === plan.bestFound);
+  return found === undefined ? last : [found, ...last.filter((page) => page !== found)];
 }
 
 function answers({ question, standing }: TurnSituation): ActionCandidate[] {
   const last = standing.read.at(-1);
-  return standing.read
-    .slice(-ANSWER_PAGES)
-    .reverse()
-    .flatMap((read) => {
-      const stage = read.stage / question.pages;
-      const considered = read === last ? read.view.answers : read.view.answers.filter(({ isBest }) => isBest);
-      return considered.map(({ text, isBest, row }) => ({
-        action: { tool: 'answer', answer: text } as const,
-        row: writeRow(row.slice(), {
-          progress_of_answer: standing.progress,
-          answer_page_stage: stage,
-          answer_page_is_last_read: Number(read === last),
-          answer_best_on_final_page: isBest && stage >= 1 ? 1 : 0,
-        }),
-      }));
-    });
+  const pages = answerPages(standing);
+  return pages.flatMap((read) => {
+    const stage = read.stage / question.pages;
+    const considered = read === pages[0] ? read.view.answers : read.view.answers.filter(({ isBest }) => isBest);
+    return considered.map(({ text, isBest, row }) => ({
+      action: { tool: 'answer', answer: text } as const,
+      row: writeRow(row.slice(), {
+        progress_of_answer: standing.progress,
+        answer_page_stage: stage,
+        answer_page_is_last_read: Number(read === last),
+        answer_best_on_final_page: isBest && stage >= 1 ? 1 : 0,
+        ...answerFeatures(standing, read.view.page.url, isBest),
+      }),
+    }));
+  });
 }
 
 /** Every action worth considering; empty only when everything was tried. */

@@ -30,7 +30,7 @@ export interface ParsedPage {
 export interface SearchHit {
   readonly item: ToolItem;
   readonly rank: number;
-  readonly lines: readonly Pick<PageLine, 'labelWords' | 'words'>[];
+  readonly lines: readonly Pick<PageLine, 'labelWords' | 'text' | 'words'>[];
 }
 
 const labelled = /^(?:[-*] )?\*\*(.+?):?\*\*:?\s*(.*)$/;
@@ -64,7 +64,10 @@ function readFound(result: ToolResult): SearchHit[] {
     return {
       item,
       rank,
-      lines: lines.map((line) => ({ labelWords: wordSet(line.slice(0, Math.max(0, line.indexOf(':')))), words: wordSet(line) })),
+      lines: lines.map((line) => {
+        const end = Math.max(0, line.indexOf(':'));
+        return { labelWords: wordSet(line.slice(0, end)), text: line.slice(end).replace(/^: /, ''), words: wordSet(line) };
+      }),
     };
   });
 }

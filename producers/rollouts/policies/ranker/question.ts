@@ -16,6 +16,8 @@ export interface PlaceStatement extends QuestionClause {
   readonly spanWords: WordSet;
   /** Words that identify the line of a page that states it. */
   readonly labelWords: WordSet;
+  /** Words of the unit after bounds; empty without one. */
+  readonly unitWords: WordSet;
   /** Bounds of a number, or the first letter of a name: other places match as well. */
   readonly vague: { readonly low: number; readonly high: number } | { readonly initial: string } | undefined;
 }
@@ -29,6 +31,8 @@ export interface DescribedPlace {
   readonly lead: QuestionClause | undefined;
   /** 1 when a maximum leads to it, -1 when a minimum does, else 0; for a place without a lead, that of the whole question. */
   readonly direction: number;
+  /** The page of this place says how it follows ("that became independent from"), not the page of the next one in the list. */
+  readonly isTold: boolean;
 }
 
 export interface ParsedQuestion {
@@ -44,6 +48,11 @@ export interface ParsedQuestion {
   readonly labelWords: WordSet;
   /** Number of pages to read one after the other, one per place. */
   readonly pages: number;
+  /**
+   * Several statements about a place, vague ones, more than two places, or places related otherwise than by a border: one exact statement
+   * and the links of its page do not suffice.
+   */
+  readonly isHard: boolean;
   readonly asksForDate: boolean;
   readonly asksForPerson: boolean;
 }
@@ -63,29 +72,41 @@ function spansOf(clause: string): readonly string[] {
   return found.length > 0 ? found : [lastWord];
 }
 
-const range = /^(.*?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)/u;
+const range = /^(.+?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)(.*)$/u;
 const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
 /** Words that say how a name is described, not which name it is. */
 const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u;
 const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 const joined = /(?:,|,?\s+and)$/u;
 
-function vagueOf(text: string): { readonly label: string; readonly vague: NonNullable<PlaceStatement['vague']> } | undefined {
-  const [, label = '', low = '', high = ''] = range.exec(text) ?? [];
-  if (label !== '') return { label, vague: { low: numberOf(low), high: numberOf(high) } };
-  const [, named = '', letter = ''] = initial.exec(text) ?? [];
-  return named === '' ? undefined : { label: named, vague: { initial: letter } };
+interface VagueStatement {
+  readonly label: string;
+  readonly unit: string;
+  readonly vague: NonNullable<PlaceStatement['vague']>;
+}
+
+function vagueOf(text: string): VagueStatement | undefined {
+  const bounds = range.exec(text);
+  if (bounds !== null) {
+    const [, label = '', low = '', high = '', unit = ''] = bounds;
+    return { label, unit, vague: { low: numberOf(low), high: numberOf(high) } };
+  }
+  const [, label = '', letter = ''] = initial.exec(text) ?? [];
+  return label === '' ? undefined : { label, unit: '', vague: { initial: letter } };
 }
 
 function toldOf(text: string): PlaceStatement {
   const clause = clauseOf(text.trim().replace(joined, ''));
   const spans = spansOf(clause.text);
   const spanWords = new Set(spans.flatMap(wordsOf));
-  const { label, vague } = vagueOf(clause.text) ?? { label: undefined, vague: undefined };
+  const { label, unit, vague } = vagueOf(clause.text) ?? { label: undefined, unit: '', vague: undefined };
   const aside = label ?? clause.text.replace(telling, ' ');
   const labelWords = new Set([...wordSet(aside)].filter((term) => label !== undefined || !spanWords.has(term)));
-  return { ...clause, spans, spanWords, labelWords, vague };
+  return { ...clause, spans, spanWords, labelWords, unitWords: wordSet(unit), vague };
 }
+
+/** The clause speaks of a field of the place itself. */
+const itself = /\b(?:its|independent)\b/i;
 
 const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);
 
@@ -99,11 +120,14 @@ function placesOf(clauses: readonly string[], question: string): readonly Descri
     if (!leads && at < clauses.length - 1) return;
     const exact = told.filter(({ vague }) => vague === undefined);
     const lead = leads ? clauseOf(text) : undefined;
-    places.push({ told, exact, lead, direction: directionOf(lead?.text ?? question) });
+    places.push({ told, exact, lead, direction: directionOf(lead?.text ?? question), isTold: itself.test(lead?.text ?? '') });
     told = [];
   });
   return places;
 }
+
+const isHardPlace = ({ told, exact, lead }: DescribedPlace): boolean =>
+  exact.length < told.length || (lead === undefined ? told.length > 1 : told.length > 0 || !lead.words.has('border'));
 
 /** Parses a question; the same text always gives an equal result. */
 export function readQuestion(text: string): ParsedQuestion {
@@ -118,6 +142,7 @@ export function readQuestion(text: string): ParsedQuestion {
     places,
     labelWords: new Set(start.flatMap(({ labelWords }) => [...labelWords])),
     pages: places.length,
+    isHard: places.length > 2 || places.some(isHardPlace),
     asksForDate: /\b(?:when|date|day|year)\b/i.test(first),
     asksForPerson: /^who\b/i.test(first),
   };

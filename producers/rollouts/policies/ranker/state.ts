@@ -1,7 +1,12 @@
 // The state of a trajectory, derived from its history: what was queried, found and read, and how far along the hops each page is.
-import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
+import type { Observation, PastTurn, ToolResult } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
+import { byNameOf } from './fitting.ts';
+import { planOf } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { ParsedQuestion } from './question.ts';
+import { merged } from './sightings.ts';
+import type { Sighting } from './sightings.ts';
 import type { PageView, ResultView, Views } from './view.ts';
 
 export interface ReadPage {
@@ -19,6 +24,8 @@ export interface SearchState {
   readonly results: readonly ResultView[];
   /** Best stage so far, as a share of the pages that the question requires. */
   readonly progress: number;
+  /** For hard questions. */
+  readonly plan: Plan | undefined;
 }
 
 const ANCHORED = 0.5;
@@ -46,28 +53,55 @@ interface Gathered {
   readonly visited: Set<string>;
   readonly queries: Set<string>;
   results: readonly ResultView[];
+  readonly seen: Map<string, Sighting>;
 }
 
-function gather({ action, result }: PastTurn, into: Gathered, { question, views }: { question: ParsedQuestion; views: Views }): void {
+/** What a page says counts more than what search results say of it. */
+function see({ seen }: Gathered, sighting: Sighting | undefined, isPage: boolean): void {
+  if (sighting === undefined) return;
+  const known = seen.get(sighting.url);
+  seen.set(sighting.url, known === undefined ? sighting : isPage ? merged(known, sighting) : merged(sighting, known));
+}
+
+interface Reading {
+  readonly question: ParsedQuestion;
+  readonly views: Views;
+}
+
+function gatherPage(result: ToolResult, into: Gathered, { question, views }: Reading): void {
+  const view = views.page(pageOf(result));
+  into.read.push({ view, stage: stageOf(view, into.read, question) });
+  see(into, view.sighting, true);
+}
+
+function gatherHits(result: ToolResult, into: Gathered, { views }: Reading): void {
+  if (result.items.length === 0) return;
+  into.results = views.results(foundBy(result));
+  for (const { sighting } of into.results) see(into, sighting, false);
+}
+
+function gather({ action, result }: PastTurn, into: Gathered, reading: Reading): void {
+  const isRead = result?.status === 'ok';
   if (action?.tool === 'search') {
     into.queries.add(action.query);
-    if (result?.status === 'ok' && result.items.length > 0) into.results = views.results(foundBy(result));
+    if (isRead) gatherHits(result, into, reading);
   }
   if (action?.tool === 'access') {
     into.visited.add(action.url);
-    if (result?.status !== 'ok') return;
-    const view = views.page(pageOf(result));
-    into.read.push({ view, stage: stageOf(view, into.read, question) });
+    if (isRead) gatherPage(result, into, reading);
   }
 }
 
 /** Derives the state from the history of an observation. */
 export function standingOf(observation: Observation, question: ParsedQuestion, views: Views): SearchState {
-  const gathered: Gathered = { read: [], visited: new Set(), queries: new Set(), results: [] };
+  const gathered: Gathered = { read: [], visited: new Set(), queries: new Set(), results: [], seen: new Map() };
   for (const turn of observation.history) gather(turn, gathered, { question, views });
   const stage = Math.max(0, ...gathered.read.map((page) => page.stage));
+  const read = new Set(gathered.read.map(({ view }) => view.page.url));
+  const { seen, ...state } = gathered;
   return {
-    ...gathered,
+    ...state,
+    plan: question.isHard ? planOf(question, { all: seen, byName: byNameOf(seen), read }) : undefined,
     results: gathered.results.filter(({ found }) => !gathered.visited.has(found.item.url)),
     progress: Math.min(1, stage / question.pages),
   };

@@ -5,6 +5,8 @@ import { answerRow } from './answer-features.ts';
 import type { PlacedSpan } from './answer-features.ts';
 import type { SearchHit, PageLine, Link, ParsedPage } from './page.ts';
 import type { DescribedPlace, ParsedQuestion, PlaceStatement } from './question.ts';
+import { sightingOfHit, sightingOfPage } from './sightings.ts';
+import type { Sighting } from './sightings.ts';
 import { spansOf } from './spans.ts';
 import { coverage, likeness } from './words.ts';
 import type { WordSet } from './words.ts';
@@ -33,6 +35,8 @@ export interface PageView {
   readonly fits: readonly number[];
   readonly links: readonly LinkView[];
   readonly answers: readonly AnswerView[];
+  /** For hard questions. */
+  readonly sighting: Sighting | undefined;
 }
 
 export interface ResultView {
@@ -40,6 +44,8 @@ export interface ResultView {
   /** How well one line identifies a place: 1 when it states a complete exact clause. */
   readonly anchor: number;
   readonly coversHead: number;
+  /** For hard questions. */
+  readonly sighting: Sighting | undefined;
 }
 
 /** Views for one question. */
@@ -132,7 +138,8 @@ export function createViews(question: ParsedQuestion): Views {
       const known = pages.get(page);
       if (known !== undefined) return known;
       const fits = question.places.map((place) => fitOf(place, page));
-      const view = { page, fits, links: linksOf(question, page), answers: answersOf(question, page) };
+      const sighting = question.isHard ? sightingOfPage(question, page) : undefined;
+      const view = { page, fits, links: linksOf(question, page), answers: answersOf(question, page), sighting };
       pages.set(page, view);
       return view;
     },
@@ -143,6 +150,7 @@ export function createViews(question: ParsedQuestion): Views {
         found: one,
         anchor: Math.max(0, ...one.lines.flatMap((line) => exact.map((told) => saidBy(told, line.words)))),
         coversHead: Math.max(0, ...one.lines.map((line) => coverage(question.head.words, line.labelWords))),
+        sighting: question.isHard ? sightingOfHit(question, one) : undefined,
       }));
       results.set(found, view);
       return view;
