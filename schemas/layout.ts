@@ -128,7 +128,9 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
     },
     passOf(takes) {
       const last = places.findLastIndex((place) => takes[place] !== undefined);
-      const steps = skips.slice(0, last + 1).map((skip, field): ((cursor: Cursor, row: number) => unknown) => takes[places[field] as number] ?? skip);
+      const steps = skips
+        .slice(0, last + 1)
+        .map((skip, field): ((cursor: Cursor, row: number) => unknown) => takes[places[field] as number] ?? skip);
       return (at, row) => {
         for (const step of steps) step(at, row);
       };

@@ -158,7 +158,13 @@ function listedOf(field: ListedField): Listed {
   if (column === undefined) return { ...field, items: [], take: skipOf(type) as Listed['take'] };
   if (type === 'string') {
     const items = new FoundTexts();
-    return { ...field, items, take: (cursor) => { items.take(cursor); } };
+    return {
+      ...field,
+      items,
+      take: (cursor) => {
+        items.take(cursor);
+      },
+    };
   }
   const [items, read]: [number[], CursorRead] = [[], readOf(type)];
   return { ...field, items, take: (cursor) => items.push(read(cursor)) };

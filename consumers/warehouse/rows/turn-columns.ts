@@ -47,7 +47,10 @@ interface ColumnSpec {
 const bare = (type: AvroType): AvroType => (complex(type).items === undefined ? complex(type).type : type);
 
 /** In the order of their bytes. */
-const nestedOf = (record: AvroType | undefined, specs: NestedSpecs): Parameters<typeof insideColumns>[0] & Parameters<typeof listColumns>[0] =>
+const nestedOf = (
+  record: AvroType | undefined,
+  specs: NestedSpecs,
+): Parameters<typeof insideColumns>[0] & Parameters<typeof listColumns>[0] =>
   (complex(record).fields ?? []).map(({ name, type }) => ({
     ...{ name, type: bare(type), column: specs[name]?.column },
     missing: Number(specs[name]?.missing ?? 0),
@@ -111,7 +114,10 @@ function originColumns(turns: readonly PlainTurn[]): NamedColumns {
 export function turnColumns(turns: readonly PlainTurn[]): ReadonlyMap<string, Column> {
   const values = turns.map(({ plain }) => plain.value);
   const made = makers.map((make) => make?.(values));
-  passOver(turns, made.map((one) => one?.take));
+  passOver(
+    turns,
+    made.map((one) => one?.take),
+  );
   const columns = { ...merged(made.filter((one) => one !== undefined)), ...originColumns(turns) };
   return new Map(Object.entries(columns));
 }
