@@ -29,14 +29,14 @@ export interface AvroField {
 type CursorRead = (cursor: Cursor) => number;
 
 const readWhole: CursorRead = (cursor) => cursor.number();
-const numberReads: ReadonlyMap<AvroType, CursorRead> = new Map<AvroType, CursorRead>([
+export const numberReads: ReadonlyMap<AvroType, CursorRead> = new Map<AvroType, CursorRead>([
   ['int', readWhole],
   ['long', readWhole],
   ['float', (cursor) => cursor.float()],
   ['double', (cursor) => cursor.double()],
 ]);
 
-export function readOf(type: AvroType): CursorRead {
+function readOf(type: AvroType): CursorRead {
   const read = numberReads.get(type);
   if (read === undefined) throw new RangeError(`no column is made of numbers of the type ${JSON.stringify(type)}`);
   return read;
@@ -45,20 +45,18 @@ export function readOf(type: AvroType): CursorRead {
 export const complex = (type: AvroType | undefined): AvroComplex =>
   typeof type === 'object' && 'type' in type ? type : { type: type ?? 'null' };
 
-export interface NamedField {
+export interface ColumnField {
+  readonly name: string;
   /** Without its logical type. */
   readonly type: AvroType;
   /** Undefined for one that stays in the log. */
   readonly column: string | undefined;
-}
-
-/** What a number is where none is taken. */
-interface SingleField extends NamedField {
+  /** What a number is where none is taken. */
   readonly missing: number;
 }
 
 /** A column with one value per row. */
-export function singleColumn({ type, column, missing }: SingleField): MakeColumns {
+export function singleColumn({ type, column, missing }: ColumnField): MakeColumns {
   if (column === undefined) return () => ({ take: skipOf(type), columns: () => ({}) });
   if (type === 'string') return textColumn(column);
   return type === 'boolean' ? flagColumn(column) : numberColumn(column, { read: readOf(type), missing });
@@ -113,7 +111,7 @@ const numberColumn =
   };
 
 /** The columns of a nested record that may be missing. */
-export function insideColumns(fields: readonly SingleField[]): MakeColumns {
+export function insideColumns(fields: readonly ColumnField[]): MakeColumns {
   const makers = fields.map(singleColumn);
   return (values) => {
     const parts = makers.map((make) => make(values));
@@ -143,19 +141,14 @@ class FoundTexts implements TextColumn {
   }
 }
 
-interface ListedField extends NamedField {
-  /** Empty for the items themselves. */
-  readonly name: string;
-}
-
-interface Listed extends ListedField {
+interface Listed extends ColumnField {
   readonly items: number[] | FoundTexts;
-  readonly take: (cursor: Cursor) => void;
+  readonly take: FieldTake;
 }
 
-function listedOf(field: ListedField): Listed {
+function listedOf(field: ColumnField): Listed {
   const { type, column } = field;
-  if (column === undefined) return { ...field, items: [], take: skipOf(type) as Listed['take'] };
+  if (column === undefined) return { ...field, items: [], take: skipOf(type) };
   if (type === 'string') {
     const items = new FoundTexts();
     return {
@@ -174,7 +167,7 @@ export type ListFigures = Readonly<Record<string, { readonly of: (items: never) 
 
 /** A list for each field of the items, and figures of each list. */
 export const listColumns =
-  (fields: readonly ListedField[], over: ListFigures = {}): MakeColumns =>
+  (fields: readonly ColumnField[], over: ListFigures = {}): MakeColumns =>
   ({ length }) => {
     const listed = fields.map(listedOf);
     const ends = new Uint32Array(length);
@@ -185,8 +178,8 @@ export const listColumns =
         for (let count = cursor.number(); count > 0; count = cursor.number()) {
           end += count;
           for (; count > 0; count -= 1) {
-            first?.(cursor);
-            for (const take of others) take(cursor);
+            first?.(cursor, row);
+            for (const take of others) take(cursor, row);
           }
         }
         ends[row] = end;

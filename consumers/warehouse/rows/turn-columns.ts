@@ -15,11 +15,12 @@ import {
   insideColumns,
   listColumns,
   merged,
-  readOf,
+  numberReads,
   singleColumn,
   sparseColumns,
   type AvroField,
   type AvroType,
+  type ColumnField,
   type ListFigures,
   type MakeColumns,
   type NamedColumns,
@@ -47,10 +48,7 @@ interface ColumnSpec {
 const bare = (type: AvroType): AvroType => (complex(type).items === undefined ? complex(type).type : type);
 
 /** In the order of their bytes. */
-const nestedOf = (
-  record: AvroType | undefined,
-  specs: NestedSpecs,
-): Parameters<typeof insideColumns>[0] & Parameters<typeof listColumns>[0] =>
+const nestedOf = (record: AvroType | undefined, specs: NestedSpecs): readonly ColumnField[] =>
   (complex(record).fields ?? []).map(({ name, type }) => ({
     ...{ name, type: bare(type), column: specs[name]?.column },
     missing: Number(specs[name]?.missing ?? 0),
@@ -62,13 +60,14 @@ const EMPTY = Buffer.of(0);
 /** Undefined for a field that stays in the log. `unset` is the encoded default. */
 function columnsOf({ name, type }: AvroField, spec: ColumnSpec, unset: Buffer | undefined): MakeColumns | undefined {
   const { items } = complex(type);
-  const column = spec.column ?? name;
   if (spec.each !== undefined) return listColumns(nestedOf(items, spec.each), spec.over);
   if (spec.inside !== undefined) return insideColumns(nestedOf(isUnion(type) ? type[1] : type, spec.inside));
   if (spec.about === undefined) return undefined;
-  if (items !== undefined) return listColumns([{ name: '', type: items, column }]);
-  const isNumber = unset !== undefined && bare(type) !== 'string' && bare(type) !== 'boolean';
-  return singleColumn({ type: bare(type), column, missing: isNumber ? readOf(bare(type))(new Cursor(unset)) : 0 });
+  const column = spec.column ?? name;
+  if (items !== undefined) return listColumns([{ name, type: items, column, missing: 0 }]);
+  const read = numberReads.get(bare(type));
+  const missing = unset === undefined || read === undefined ? 0 : read(new Cursor(unset));
+  return singleColumn({ name, type: bare(type), column, missing });
 }
 
 const newest = latestSchema('TurnRecorded').schema;

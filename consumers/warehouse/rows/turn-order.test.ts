@@ -12,13 +12,13 @@ const keys = fc.array(
   }),
   { maxLength: 30 },
 );
-type Key = readonly [run: Buffer, trajectory: Buffer, attempt: number, turn: number];
+type TurnKey = readonly [run: Buffer, trajectory: Buffer, attempt: number, turn: number];
 
 it('puts turns of any versions in the order of the bytes of their key, and those with the same key in the order of the log', () => {
   fc.assert(
     fc.property(keys, (found) => {
       const turns = found.map((key, offset) => plainTurn(key, { offset, version: offset % 3 }));
-      const keyOf = (one: (typeof turns)[number]): Key => {
+      const keyOf = (one: (typeof turns)[number]): TurnKey => {
         const { run_id, trajectory_id, attempt, turn } = one.decoded.event;
         return [Buffer.from(run_id), Buffer.from(trajectory_id), attempt, turn];
       };
