@@ -2,6 +2,7 @@ import avro from 'avsc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { publishedSchemas, type EventType } from './generated/events.ts';
+import { Cursor } from './cursor.ts';
 import { layoutBetween, layoutOf } from './layout.ts';
 import { latestSchema } from './subjects.ts';
 
@@ -76,6 +77,16 @@ describe('a layout', () => {
     layout?.locate(bytes, 0, starts);
     expect([...starts]).toEqual([3, ~0, 2]);
     expect(layout?.defaults).toEqual(Buffer.from([18]));
+    const taken: unknown[] = [];
+    const pass = layout?.passOf([
+      undefined,
+      (cursor, row) => taken.push(['c', row, cursor.number()]),
+      (cursor, row) => taken.push(['b', row, cursor.number()]),
+    ]);
+    const cursor = new Cursor(bytes);
+    pass?.(cursor, 4);
+    expect(taken).toEqual([['b', 4, 3]]);
+    expect(cursor.at, 'what follows is left').toBe(3);
     expect(layoutBetween(schemaOf(a), schemaOf(field('a', 'bytes')))).toBeUndefined();
     expect(layoutBetween(schemaOf(a), schemaOf(a, field('b', 'int')))).toBeUndefined();
     expect(layoutBetween(schemaOf(field('a', 'int')), schemaOf(field('a', 'long')))).toBeUndefined();

@@ -22,7 +22,15 @@ export interface RecordLayout {
    * of `defaults` has `~at`, which is negative.
    */
   locate(bytes: Buffer, start: number, starts: Int32Array): void;
+  /**
+   * A pass over records that fit, which calls `takes`, by the place of the reader's field, in the order of the bytes. A field without one is
+   * passed over, and so is everything behind the last one that has one. Nothing is taken of a field that the writer does not have.
+   */
+  passOf(takes: readonly (FieldTake | undefined)[]): FieldTake;
 }
+
+/** Takes what lies at the cursor for one row, and moves the cursor past it. */
+export type FieldTake = (cursor: Cursor, row: number) => void;
 
 type AvroSchema = string | readonly AvroSchema[] | ComplexSchema;
 
@@ -117,6 +125,15 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
         if (place >= 0) starts[place] = cursor.at;
         skips[field]?.(cursor);
       }
+    },
+    passOf(takes) {
+      const last = places.findLastIndex((place) => takes[place] !== undefined);
+      const steps = skips
+        .slice(0, last + 1)
+        .map((skip, field): ((cursor: Cursor, row: number) => unknown) => takes[places[field] as number] ?? skip);
+      return (at, row) => {
+        for (const step of steps) step(at, row);
+      };
     },
   };
 }

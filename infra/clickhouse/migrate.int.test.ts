@@ -75,6 +75,33 @@ describe('migrations', () => {
     await Promise.all(stores.map((each) => each.close()));
   });
 
+  it('keeps what is in columns that change their type, and reads it meanwhile', async () => {
+    const all = await readMigrations();
+    await migrate(
+      store,
+      all.filter(({ number }) => number < 25),
+    );
+    const turn = {
+      run_id: 'r',
+      trajectory_id: 't',
+      turn: 1,
+      more_tools: ['search', 'access'],
+      image_mimes: ['image/png'],
+      branch_parent: 0,
+    };
+    await store.insert('turns', [turn, { ...turn, turn: 2, more_tools: [], branch_parent: -1 }], 'before');
+    await migrate(store);
+    const read = (): Promise<readonly object[]> =>
+      store.query('select turn, more_tools, image_mimes, extra_kinds, branch_parent from turns order by turn');
+    const rows = [
+      { turn: 1, more_tools: ['search', 'access'], image_mimes: ['image/png'], extra_kinds: [], branch_parent: 0 },
+      { turn: 2, more_tools: [], image_mimes: ['image/png'], extra_kinds: [], branch_parent: -1 },
+    ];
+    expect(await read()).toEqual(rows);
+    await store.command('optimize table turns final');
+    expect(await read()).toEqual(rows);
+  });
+
   it('applies the migrations of this version', async () => {
     const all = await readMigrations();
     expect(all.length).toBeGreaterThan(0);

@@ -1,35 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCodec } from '../../../schemas/codec.ts';
-import { encoderOf } from '../../../schemas/encode-as.ts';
-import { publishedSchemas, type TurnRecorded } from '../../../schemas/generated/events.ts';
-import type { Cell, Column, LogRecord } from '../../../streams/core/ports.ts';
+import type { Cell, Column } from '../../../streams/core/ports.ts';
 import { randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { rowByHand } from '../../../infra/testing/turn-by-hand.ts';
 import { emptyTurn } from '../../../schemas/rollouts/turn.ts';
 import { originOf } from './cells.ts';
-import { turnColumns, type PlainTurn } from './turn-columns.ts';
+import { plainTurn, turnVersions } from './plain-turn.testing.ts';
+import { turnColumns } from './turn-columns.ts';
 import { turnRow } from './turn-rows.ts';
-
-const codec = createCodec({ late: ['TurnRecorded'] });
-const versions = publishedSchemas.filter(({ name }) => name === 'TurnRecorded').map(encoderOf);
-
-/** A turn as one of the versions wrote it, less what that version does not have. */
-function plainTurn(event: TurnRecorded, { offset, version = versions.length - 1 }: { offset: number; version?: number }): PlainTurn {
-  const value = versions[version]?.(event) ?? Buffer.alloc(0);
-  const record: LogRecord = {
-    topic: 'rollouts',
-    partition: 2,
-    offset,
-    timestampMs: 1_767_225_600_000 + offset,
-    key: null,
-    value,
-    headers: {},
-  };
-  const read = codec.decode(value);
-  if (!read.ok || read.value.type !== 'TurnRecorded' || read.value.plain === undefined) throw new Error('the turn is not plain');
-  return { record, decoded: read.value, plain: read.value.plain };
-}
 
 /** Cells of a column as a row would carry them. */
 function cellsOf(column: Column): readonly Cell[] {
@@ -78,7 +56,7 @@ const odd = fc.record(
 const emptyRow = turnRow(emptyTurn, { _topic: '', _partition: 0, _offset: 0, _timestamp: 0 });
 
 /** Turns of random versions, one after the other. */
-const mixed = fc.array(fc.tuple(odd, fc.nat(versions.length - 1)), { minLength: 1, maxLength: 6 });
+const mixed = fc.array(fc.tuple(odd, fc.nat(turnVersions - 1)), { minLength: 1, maxLength: 6 });
 
 describe('columns of turns', () => {
   it('hold what the rows of their events hold, cell by cell, whichever versions wrote them', () => {
@@ -102,12 +80,12 @@ describe('columns of turns', () => {
   });
 
   it('leave out the columns of sparse fields when no turn has set them, whichever versions wrote the turns', () => {
-    const turns = [0, 1, 2].map((version) => plainTurn({ ...emptyTurn, text: 'x' }, { offset: version, version }));
+    const turns = [0, 1, 2].map((version) => plainTurn({ text: 'x' }, { offset: version, version }));
     const names = [...turnColumns(turns).keys()];
     expect(names).toEqual(expect.arrayContaining(['text', 'tool_ms', 'decision_chosen']));
     for (const sparse of ['prompt_ids', 'branch_parent', 'model', 'image_uris', 'more_tools', 'token_ids', 'tool_server_ms'])
       expect(names).not.toContain(sparse);
-    const set = plainTurn({ ...emptyTurn, branch_parent: 0 }, { offset: 3 });
+    const set = plainTurn({ branch_parent: 0 }, { offset: 3 });
     expect(turnColumns([...turns, set]).get('branch_parent')).toEqual(Float64Array.of(-1, -1, -1, 0));
   });
 
