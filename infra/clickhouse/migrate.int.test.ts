@@ -86,16 +86,17 @@ describe('migrations', () => {
       trajectory_id: 't',
       turn: 1,
       more_tools: ['search', 'access'],
+      text: 'a text',
       image_mimes: ['image/png'],
       branch_parent: 0,
     };
     await store.insert('turns', [turn, { ...turn, turn: 2, more_tools: [], branch_parent: -1 }], 'before');
     await migrate(store);
     const read = (): Promise<readonly object[]> =>
-      store.query('select turn, more_tools, image_mimes, extra_kinds, branch_parent from turns order by turn');
+      store.query('select turn, text, more_tools, image_mimes, extra_kinds, branch_parent from turns order by turn');
     const rows = [
-      { turn: 1, more_tools: ['search', 'access'], image_mimes: ['image/png'], extra_kinds: [], branch_parent: 0 },
-      { turn: 2, more_tools: [], image_mimes: ['image/png'], extra_kinds: [], branch_parent: -1 },
+      { turn: 1, text: 'a text', more_tools: ['search', 'access'], image_mimes: ['image/png'], extra_kinds: [], branch_parent: 0 },
+      { turn: 2, text: 'a text', more_tools: [], image_mimes: ['image/png'], extra_kinds: [], branch_parent: -1 },
     ];
     expect(await read()).toEqual(rows);
     await store.command('optimize table turns final');
