@@ -66,7 +66,7 @@ async function timePage({ name, at: pathOf }: PageRequests): Promise<TimedPath> 
   let spent = 0;
   for (let at = 0; at < (flags.quick ? 3 : Number(flags.times)) && spent < PAGE_BUDGET_MS; at += 1) {
     const took = await timedAnswer(() => fetch(`${flags.url}${pathOf(at)}`));
-    ms.push(took);
+    ms.push(Math.round(10 * took) / 10);
     spent += took;
   }
   say(`${name}: p99 ${Math.round(percentile(ms, 0.99))} ms`);
