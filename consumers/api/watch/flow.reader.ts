@@ -155,13 +155,12 @@ const readMarks = async (
 /** The range extends past the last trajectory, because decisions come later. */
 const AFTER_MS = 3_600_000;
 
-/** One column tells when the oldest attempt of the page started; the others, and the decisions, are then read from that time on. */
+/** One column tells when the oldest attempt of a full page started; the others, and the decisions, are then read from that time on. */
 export async function readFlow(store: Store, run: string, range: FlowRange) {
   const oldest = await readOldest(store, run, range);
-  const from = oldest === undefined ? Date.parse(range.from ?? '') || 0 : Math.floor(oldest / 1_000);
-  const [read, decisions, bounds] = await Promise.all([
+  const [read, early, bounds] = await Promise.all([
     readBars(store, run, { ...range, oldest }),
-    readDecisions(store, run, from),
+    oldest === undefined ? undefined : readDecisions(store, run, Math.floor(oldest / 1_000)),
     readRows<{ bound: number }>(
       store,
       "select max_staleness as bound from run_events where run_id = {run:String} and event = 'started' limit 1",
@@ -173,7 +172,9 @@ export async function readFlow(store: Store, run: string, range: FlowRange) {
   const since = bars.start_ms[0] ?? 0;
   const until = bars.end_ms.reduce((most, end, at) => Math.max(most, end, bars.start_ms[at] ?? 0), since);
   const span = { run, since, until: until + AFTER_MS };
-  const [versions, steps] = await Promise.all([
+  const none = bars.start_ms.length === 0 ? noColumns<FlowDecision>(decisionNames) : undefined;
+  const [decisions, versions, steps] = await Promise.all([
+    early ?? none ?? readDecisions(store, run, since),
     readMarks(store, { table: 'policies', column: 'version', time: 'occurred_at' }, span),
     readMarks(store, { table: 'steps', column: 'step', time: 'at' }, span),
   ]);
