@@ -21,7 +21,7 @@ const settings = {
   TURNSTREAM_BATCH_GROUPS: '4',
   TURNSTREAM_HEARTBEAT_MS: '500',
   TURNSTREAM_SILENCE_MS: '3000',
-  ...atMostEvery(1_000),
+  ...atMostEvery(3_000),
 };
 
 describe('first light', { timeout: 240_000 }, () => {
