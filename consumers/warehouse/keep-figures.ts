@@ -8,7 +8,7 @@ import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
 import { ToolFigureKeeper } from './keep-tool-figures.ts';
 
 /** The derived tables; they may be truncated at any time and are filled again. */
-export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks', 'repeated_keys', 'repeat_marks'] as const;
+export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks', 'repeated_rows', 'repeat_marks'] as const;
 
 const ROUND_MS = 20_000;
 /** A keeper that is behind runs rounds for this long before the next keeper does. */

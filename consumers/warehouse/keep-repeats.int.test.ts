@@ -24,7 +24,7 @@ afterAll(async () => {
 type RepeatingTable = (typeof repeatingTables)[number];
 
 async function empty(repeating: RepeatingTable): Promise<void> {
-  for (const table of [repeating, 'repeated_keys', 'repeat_marks']) await store.command(`truncate table ${table}`);
+  for (const table of [repeating, 'repeated_rows', 'repeat_marks']) await store.command(`truncate table ${table}`);
 }
 
 const views = { turns: 'repeated_turns', trajectories: 'repeated_attempts', discarded_trajectories: 'repeated_discards' } as const;
@@ -98,5 +98,5 @@ it('finds repeats among rows that appear before its mark', async () => {
   await store.insert('turns', [at(3)], 'late');
   await keep();
   expect(await viewOf('turns')).toEqual(['0:7']);
-  expect(await store.query('select count() as n from repeated_keys')).toEqual([{ n: 1 }]);
+  expect(await store.query('select count() as n from repeated_rows')).toEqual([{ n: 1 }]);
 });

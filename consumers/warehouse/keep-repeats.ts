@@ -1,22 +1,18 @@
-// Keeps `repeated_keys` filled with the attempts that have duplicate rows in a table. It goes through a table by offset, behind the sink.
-// The keys are inserted before the mark that covers them, and both may be inserted again after a crash. If rows appear before a mark after
-// all, their count no longer matches the mark, and the partition is checked again from its start.
+// Keeps `repeated_rows` filled with the rows of a table that repeat an event. It goes through a table by offset, behind the sink. The rows
+// are inserted before the mark that covers them, and both may be inserted again after a crash. If rows appear before a mark after all,
+// their count no longer matches the mark, and the partition is checked again from its start.
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 import { tableTopics } from './rows/tables.ts';
 
-/** What makes a row unique within its attempt. */
-const rowsOfOneKind = {
-  turns: 'uniqExact(turn)',
-  trajectories: '1',
-  discarded_trajectories: 'uniqExact(sequence)',
-} as const;
+/** The column that distinguishes the events of an attempt; empty for an attempt with one event. */
+const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequence' } as const;
 
-type Repeating = keyof typeof rowsOfOneKind;
+type Repeating = keyof typeof kinds;
 
-export const repeatingTables = Object.keys(rowsOfOneKind) as readonly Repeating[];
+export const repeatingTables = Object.keys(kinds) as readonly Repeating[];
 
 /** Offsets per round: the engine holds their attempts in memory. */
 const MOST_OFFSETS = 500_000;
@@ -48,7 +44,7 @@ export class RepeatKeeper {
     const windows = await this.#windows();
     const { slice } = cutSlice(windows, this.#most);
     if (slice.length === 0) return NOTHING_KEPT;
-    // Counted before the search for keys, so that a row that appears in between is noticed later.
+    // Counted before the search for repeats, so that a row that appears in between is noticed later.
     const counts = await this.#countTo(slice);
     await this.#add(slice, new Map(counts.map(({ partition, rows }) => [partition, rows])));
     return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
@@ -82,18 +78,24 @@ export class RepeatKeeper {
 
   async #add(slice: readonly OffsetWindow[], rows: ReadonlyMap<number, number>): Promise<void> {
     const table = this.#table;
-    const keys = await this.#store.query(
-      `select run_id, trajectory_id, attempt from ${table}
-       where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
-       group by run_id, trajectory_id, attempt having count() > ${rowsOfOneKind[table]}`,
+    const key = ['run_id', 'trajectory_id', 'attempt', kinds[table]].filter((column) => column !== '').join(', ');
+    const repeats = await this.#store.query(
+      `select ${key}, place.1 as _partition, place.2 as _offset
+       from (
+         select ${key}, arraySort(arrayDistinct(arrayZip(groupArray(_partition), groupArray(_offset)))) as places from ${table}
+         where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
+         group by ${key} having count() > 1
+       )
+       array join arrayPopFront(places) as place
+       order by _partition, _offset`,
       { params: sliceParams(tableTopics[table], slice), settings },
     );
     const marks = slice.map(({ partition, end }) => ({ table_name: table, partition, offset: end, rows: rows.get(partition) ?? 0 }));
     const token = `${table}-${marks.map(({ partition, offset, rows: own }) => `${partition}:${offset}:${own}`).join(',')}`;
-    if (keys.length > 0) {
+    if (repeats.length > 0) {
       await this.#store.insert(
-        'repeated_keys',
-        keys.map((key): Row => ({ table_name: table, ...key })),
+        'repeated_rows',
+        repeats.map((repeat): Row => ({ table_name: table, ...repeat })),
         `repeats-${token}`,
       );
     }

@@ -116,7 +116,7 @@ export async function listToolCalls(
     ...compare('policy_version_max', { sign: '>=', type: 'Int32' }, request.min_version),
     ...compare('policy_version_min', { sign: '<=', type: 'Int32' }, request.max_version),
     ...contains('arguments', request.arguments),
-    ...(request.result === undefined ? [] : [await resultHolds(store, request.result)]),
+    ...(request.result === undefined ? [] : [await resultHolds(store, run, request.result)]),
   ];
   const { limit, cursor, fields, ...filters } = request;
   // few calls have a result with the text, and their granules are not worth reading twice
