@@ -5,11 +5,11 @@ import type { ColumnKinds, RowOf } from './columns.ts';
 import { columnsToRead } from './fields.ts';
 import { paramsOf, readPage, readRows, type SqlCondition, type ListPage, type PageRequest } from './list.ts';
 
-/** Steps that have an outcome: run, step, and the columns that a condition may name. */
+/** The steps of outcomes, a row each: run, step, and the columns that a condition may name. */
 export const stepsSql = `(
-  select distinct run_id, step, true as is_kept, '' as reason from step_trajectories
+  select run_id, step, true as is_kept, '' as reason from step_trajectories
   union all
-  select distinct run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories
+  select run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories
 )`;
 
 export interface StepsRequest extends PageRequest {

@@ -48,6 +48,20 @@ async function viewOf(table: RepeatingTable): Promise<readonly string[]> {
   return (await store.query(`select _partition, _offset from ${views[table]} order by _partition, _offset`)).map(placeOf);
 }
 
+/** Number of turns that count, their tool_ms, and their tool_queue_ms. */
+async function sumsOfTurns(): Promise<readonly number[]> {
+  const [sums] = await store.query<{ sums: readonly number[] }>(
+    'select [toFloat64(sum(turns)), sum(tool_ms), sum(tool_queue_ms)] as sums from turns_by_version',
+  );
+  return sums?.sums ?? [];
+}
+
+function sumsBeside(rows: readonly Row[], repeats: ReadonlySet<string>): readonly number[] {
+  const counted = rows.filter((row) => !repeats.has(placeOf(row)));
+  const sum = (column: string): number => counted.reduce((total, row) => total + Number(row[column]), 0);
+  return [counted.length, sum('tool_ms'), sum('tool_queue_ms')];
+}
+
 const row = fc.record({ run: fc.nat(1), trajectory: fc.nat(3), attempt: fc.nat(1), kind: fc.nat(2), partition: fc.nat(2) });
 const action = fc.oneof(
   { weight: 3, arbitrary: fc.record({ insert: fc.array(row, { minLength: 1, maxLength: 12 }) }) },
@@ -71,11 +85,14 @@ it('names the repeats of each table at any time, however far the keeper has come
             ends[partition]! += 1;
             const place = { _topic: tableTopics[table], _partition: partition, _offset, _timestamp: 0 };
             const which = kinds[table] === '' ? {} : { [kinds[table]]: kind };
-            return { run_id: `r${run}`, trajectory_id: `t${trajectory}`, attempt, ...which, ...place };
+            const summed = table === 'turns' ? { tool_ms: _offset, tool_queue_ms: partition } : {};
+            return { run_id: `r${run}`, trajectory_id: `t${trajectory}`, attempt, ...which, ...summed, ...place };
           });
           if (added.length > 0) await store.insert(table, added, `rows-${rows.length}`);
           rows.push(...added);
-          expect(await viewOf(table)).toEqual(repeatsOf(table, rows));
+          const repeats = repeatsOf(table, rows);
+          expect(await viewOf(table)).toEqual(repeats);
+          if (table === 'turns') expect(await sumsOfTurns()).toEqual(sumsBeside(rows, new Set(repeats)));
         }
       },
     ),

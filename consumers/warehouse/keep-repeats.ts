@@ -12,6 +12,12 @@ const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequen
 
 type Repeating = keyof typeof kinds;
 
+/** Columns of repeated turns that sums take off. */
+const SUMMED = [
+  ...['purpose', 'policy_version_max', 'generation_ms', 'generation_queue_ms', 'generation_retry_ms'],
+  ...['tool_ms', 'tool_queue_ms', 'tool_retry_ms'],
+];
+
 export const repeatingTables = Object.keys(kinds) as readonly Repeating[];
 
 /** Offsets per round: the engine holds their attempts in memory. */
@@ -79,14 +85,15 @@ export class RepeatKeeper {
   async #add(slice: readonly OffsetWindow[], rows: ReadonlyMap<number, number>): Promise<void> {
     const table = this.#table;
     const key = ['run_id', 'trajectory_id', 'attempt', kinds[table]].filter((column) => column !== '').join(', ');
+    const columns = ['_partition', '_offset', ...(table === 'turns' ? SUMMED : [])];
     const repeats = await this.#store.query(
-      `select ${key}, place.1 as _partition, place.2 as _offset
+      `select ${key}, ${columns.map((column, at) => `record.${at + 1} as ${column}`).join(', ')}
        from (
-         select ${key}, arraySort(arrayDistinct(arrayZip(groupArray(_partition), groupArray(_offset)))) as places from ${table}
+         select ${key}, arraySort(arrayDistinct(groupArray((${columns.join(', ')})))) as records from ${table}
          where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
          group by ${key} having count() > 1
        )
-       array join arrayPopFront(places) as place
+       array join arrayPopFront(records) as record
        order by _partition, _offset`,
       { params: sliceParams(tableTopics[table], slice), settings },
     );

@@ -1,6 +1,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
 import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
+import { columnsToRead } from '../fields.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
 import { policyColumns, runColumns, stalenessColumns, type sparkColumns } from './runs.columns.ts';
@@ -34,8 +35,34 @@ const fromRuns = `(
   select * except (finished_at, last_step_at),
     if(runs.finished_at < ${neverBefore}, null, runs.finished_at) as finished_at,
     if(runs.last_step_at < ${neverBefore}, null, runs.last_step_at) as last_step_at
-  from runs
+  from run_overviews as runs
 )`;
+
+const overviewColumns = Object.fromEntries(Object.entries(runColumns).filter(([name]) => name !== 'discarded')) as Omit<
+  typeof runColumns,
+  'discarded'
+>;
+
+/** Discarded trajectories by run. Counting them takes a while, so it is done beside reading the rest. */
+async function readDiscarded(store: Store, run?: string): Promise<ReadonlyMap<string, number>> {
+  const ofRun = run === undefined ? '' : 'where run_id = {run:String}';
+  const rows = await readRows<{ run_id: string; n: number }>(
+    store,
+    `select toString(run_id) as run_id, sum(rows) as n from (
+       select run_id, toInt64(count()) as rows from discarded_trajectories ${ofRun} group by run_id
+       union all
+       select run_id, -toInt64(count()) as rows from repeated_discards ${ofRun} group by run_id
+     ) group by run_id`,
+    run === undefined ? {} : { run },
+  );
+  return new Map(rows.map(({ run_id, n }) => [run_id, n]));
+}
+
+/** Some columns of a run, in the order of `fields`. */
+const runOf = (overview: RowOf<typeof overviewColumns>, fields: readonly string[], discarded: ReadonlyMap<string, number>): RunRow => {
+  const all: RunRow = { ...overview, discarded: discarded.get(overview.run_id) ?? 0 };
+  return Object.fromEntries(fields.map((name) => [name, all[name as keyof RunRow]])) as RunRow;
+};
 
 /** Newest first. */
 export async function listRuns(
@@ -55,17 +82,27 @@ async function listOwn(
   request: PageRequest & { readonly status?: string | undefined; readonly purpose?: Purpose | undefined },
 ): Promise<ListPage<RunRow>> {
   const { purpose } = request;
+  const fields = columnsToRead(request.fields, runColumns);
   const having = purpose === undefined ? [] : [{ sql: 'has(purposes, {purpose:String})', params: { purpose } }];
-  return readPage(
-    store,
-    { from: fromRuns, columns: runColumns, key: { started_at: 'time', run_id: 'String' }, direction: 'desc' },
-    { ...request, where: [...equals('status', 'String', request.status), ...having] },
-  );
+  const [page, discarded] = await Promise.all([
+    readPage(
+      store,
+      { from: fromRuns, columns: overviewColumns, key: { started_at: 'time', run_id: 'String' }, direction: 'desc' },
+      {
+        ...request,
+        fields: [...new Set([...fields.filter((name) => name !== 'discarded'), 'run_id'])],
+        where: [...equals('status', 'String', request.status), ...having],
+      },
+    ),
+    fields.includes('discarded') ? readDiscarded(store) : new Map<string, number>(),
+  ]);
+  return { ...page, items: page.items.map((row) => runOf(row, fields, discarded)) };
 }
 
 export async function findRun(store: Store, run: string): Promise<RunRow | undefined> {
-  const rows = await readRows<RunRow>(store, `select ${selectList(runColumns)} from ${fromRuns} where run_id = {run:String}`, { run });
-  return rows[0];
+  const sql = `select ${selectList(overviewColumns)} from ${fromRuns} where run_id = {run:String}`;
+  const [rows, discarded] = await Promise.all([readRows<RowOf<typeof overviewColumns>>(store, sql, { run }), readDiscarded(store, run)]);
+  return rows.map((row) => runOf(row, Object.keys(runColumns), discarded))[0];
 }
 
 /** Trained and discarded trajectories of each step, from the first on. */

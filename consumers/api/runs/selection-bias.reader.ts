@@ -52,10 +52,27 @@ async function readSteps(store: Store, asked: OutcomeFilter, request: PageReques
   if (first === undefined || last === undefined) return { items: [], next_cursor };
   const rows = await readRows<RowOf<typeof biasColumns>>(
     store,
-    bySteps(
-      `select step, is_kept, ${measured} from outcomes where ${asked.where} and step >= {page_first:Int32} and step <= {page_last:Int32}`,
-    ),
+    bySteps(`select step, is_kept, ${measured} from (${pageOutcomes}) where ${asked.where}`),
     { ...asked.params, page_first: first.step, page_last: last.step },
   );
   return { items: rows, next_cursor };
 }
+
+/**
+ * The view `outcomes` for the steps of a page. A repeated event has the same step, so that the rows of the page alone show which repeat
+ * others; the views of repeated rows would look at the whole run.
+ */
+const pageOutcomes = `
+  select run_id, step, true as is_kept, '' as reason, ${measured}
+  from (
+    select *, min((_partition, _offset)) over (partition by step) as place
+    from step_trajectories where run_id = {run_id_is:String} and step between {page_first:Int32} and {page_last:Int32}
+  )
+  where (_partition, _offset) = place
+  union all
+  select run_id, toInt32(version + 1) as step, false as is_kept, toString(reason) as reason, ${measured}
+  from (
+    select * from discarded_trajectories
+    where run_id = {run_id_is:String} and version >= {page_first:Int32} - 1 and version < {page_last:Int32}
+    order by _partition, _offset limit 1 by trajectory_id, attempt, sequence
+  )`;

@@ -75,12 +75,20 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
   const isKept = ({ block, turns }: TurnBlock): boolean => block !== split && made.has(`${block}/${turns}`);
   const current = blocks.filter(isKept);
   const others = blocks.filter((one) => !isKept(one)).map(({ block }) => block);
-  const [known, missing] = await Promise.all([
+  const [known, ...missing] = await Promise.all([
     current.length === 0 ? [] : readRows<ToolFigures>(store, keptSql, { ...currentOf(run, current), step: since, purpose: purpose ?? '' }),
-    others.length === 0 ? [] : readRows<FiguresOfPurpose>(store, toolFiguresSql, toolFigureParams(run, others, since)),
+    ...neighbors(others).map((some) => readRows<FiguresOfPurpose>(store, toolFiguresSql, toolFigureParams(run, some, since))),
   ]);
-  const ofPurpose = missing.filter((row) => purpose === undefined || row.purpose === purpose);
+  const ofPurpose = missing.flat().filter((row) => purpose === undefined || row.purpose === purpose);
   return reportOf(run, [...known, ...ofPurpose], { most: MOST_ERROR_TYPES, withChanges: step !== undefined });
+}
+
+/** Sorted blocks in at most two groups, cut at the widest gap: reading a group also looks at the versions in its gaps. */
+function neighbors(blocks: readonly number[]): readonly (readonly number[])[] {
+  if (blocks.length < 2) return blocks.length === 0 ? [] : [blocks];
+  const gaps = blocks.slice(1).map((block, at) => block - (blocks[at] ?? block));
+  const cut = gaps.indexOf(Math.max(...gaps)) + 1;
+  return [blocks.slice(0, cut), blocks.slice(cut)];
 }
 
 /** The kept figures cover as many turns as there are now. */

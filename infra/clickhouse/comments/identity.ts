@@ -42,6 +42,8 @@ export const identity: Comments = {
   applied_at: 'Time at which the migration was applied, UTC, milliseconds',
 };
 
+const newestOfRun = 'Newest policy version of the run; 0 before the first step';
+
 export const identityOf: Readonly<Record<string, Comments>> = {
   heartbeats: {
     worker_id: 'Id of the worker',
@@ -67,9 +69,8 @@ export const identityOf: Readonly<Record<string, Comments>> = {
     event: 'started, continued, or finished',
     version: 'Policy version at the end of the run; 0 in the start event',
   },
-  runs: {
-    version: 'Newest policy version of the run; 0 before the first step',
-  },
+  runs: { version: newestOfRun },
+  run_overviews: { version: newestOfRun },
   policies: { version: 'Policy version that was published; 0 is the first' },
   evaluation_events: { event: 'started or completed' },
 };

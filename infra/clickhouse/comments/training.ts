@@ -3,6 +3,16 @@ import type { Comments } from './comments.ts';
 
 const DISCARD = 'Why discarded: uniform_group, stale, unknown_version, incomplete, expired, lost, rewound, superseded, invalid';
 
+const ofRun: Comments = {
+  status: 'running, finished, or recorded (not trained here, no ledger)',
+  purposes: 'Purposes of its attempts: train, eval, external, load',
+  is_trained: 'Whether the run has a ledger',
+  reason: 'Why the run ended; empty while it runs',
+  reward_mean: 'Mean reward of the trajectories of the last step',
+  staleness_max: 'Maximum staleness_max of a step, versions',
+  tokens: 'Generated tokens of the trajectories that were trained on',
+};
+
 export const training: Comments = {
   // Runs
   algorithm: 'grpo or reinforce',
@@ -140,15 +150,8 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
   lineage_records: {
     trajectory_reward: 'Reward of the trajectory, by the step that trained on it',
   },
-  runs: {
-    status: 'running, finished, or recorded (not trained here, no ledger)',
-    purposes: 'Purposes of its attempts: train, eval, external, load',
-    is_trained: 'Whether the run has a ledger',
-    reason: 'Why the run ended; empty while it runs',
-    reward_mean: 'Mean reward of the trajectories of the last step',
-    staleness_max: 'Maximum staleness_max of a step, versions',
-    tokens: 'Generated tokens of the trajectories that were trained on',
-  },
+  runs: ofRun,
+  run_overviews: ofRun,
   admissions: {
     version: 'Policy version when the groups were admitted',
     capacity: 'Groups that may be admitted',

@@ -9,7 +9,15 @@ create table repeated_rows (
   turn Int32 comment 'Turn of the attempt, from 0; 0 in other tables than turns',
   sequence Int64 comment 'Sequence of the ledger entry; 0 in other tables than discarded_trajectories',
   _partition Int32 comment 'Partition of the row that repeats an event',
-  _offset Int64 comment 'Offset of the row that repeats an event'
+  _offset Int64 comment 'Offset of the row that repeats an event',
+  purpose LowCardinality(String) comment 'This and the following are columns of a turn, which sums take off: what the attempt was for',
+  policy_version_max Int32 comment 'Newest version that generated a token of the turn; -1 unknown',
+  generation_ms Float64 comment 'Duration of the generation, ms',
+  generation_queue_ms Float32 comment 'Part of it in the queue of the worker, ms',
+  generation_retry_ms Float32 comment 'Part of it in failed requests and their pauses, ms',
+  tool_ms Float64 comment 'Duration of the tool call, ms',
+  tool_queue_ms Float32 comment 'Part of it in the queue of the worker, ms',
+  tool_retry_ms Float32 comment 'Part of it in failed calls and their pauses, ms'
 ) engine = ReplacingMergeTree
 order by (table_name, run_id, _partition, _offset)
 settings non_replicated_deduplication_window = 10000;
@@ -32,15 +40,26 @@ with (
     select partition, max(offset) as offset from repeat_marks where table_name = 'turns' group by partition
   )
 ) as marks, if(arrayMax(marks.1) + 1 = length(marks), arrayMin(marks.2), 0) as least, arrayMax(marks.1) as most
-select distinct run_id, trajectory_id, attempt, turn, _partition, _offset
+select distinct
+  run_id, trajectory_id, attempt, turn, _partition, _offset, purpose, policy_version_max, generation_ms, generation_queue_ms,
+  generation_retry_ms, tool_ms, tool_queue_ms, tool_retry_ms
 from (
-  select run_id, trajectory_id, attempt, turn, _partition, _offset from repeated_rows where table_name = 'turns'
+  select
+    run_id, trajectory_id, attempt, turn, _partition, _offset, purpose, policy_version_max, generation_ms, generation_queue_ms,
+    generation_retry_ms, tool_ms, tool_queue_ms, tool_retry_ms
+  from repeated_rows where table_name = 'turns'
   union all
-  select run_id, trajectory_id, attempt, record.1 as turn, record.2 as _partition, record.3 as _offset
+  select
+    run_id, trajectory_id, attempt, record.1 as turn, record.2 as _partition, record.3 as _offset, record.4 as purpose,
+    record.5 as policy_version_max, record.6 as generation_ms, record.7 as generation_queue_ms, record.8 as generation_retry_ms,
+    record.9 as tool_ms, record.10 as tool_queue_ms, record.11 as tool_retry_ms
   from (
     select
       run_id, trajectory_id, attempt,
-      arraySort(arrayDistinct(arrayZip(groupArray(turn), groupArray(_partition), groupArray(_offset)))) as records
+      arraySort(arrayDistinct(groupArray((
+        turn, _partition, _offset, purpose, policy_version_max, generation_ms, generation_queue_ms, generation_retry_ms, tool_ms,
+        tool_queue_ms, tool_retry_ms
+      )))) as records
     from turns
     where (run_id, trajectory_id, attempt) in (
       select run_id, trajectory_id, attempt from turns
@@ -113,7 +132,8 @@ from (
 )
 array join arrayPopFront(places) as place;
 
--- As before; most rows are told from repeats by their offset alone, which costs less than the whole key.
+-- As before, but the values of repeated turns come with them, and other rows are told from repeats by their offset first, which costs less
+-- than the whole key.
 create or replace view turns_by_version as
 select
   run_id, purpose, policy_version_max, sum(n) as turns, sum(generation) as generation_ms, sum(generation_queue) as generation_queue_ms,
@@ -130,10 +150,7 @@ from (
     run_id, purpose, policy_version_max, -toInt64(count()) as n, -sum(generation_ms) as generation,
     -sum(generation_queue_ms) as generation_queue, -sum(generation_retry_ms) as generation_retry, -sum(tool_ms) as tool,
     -sum(tool_queue_ms) as tool_queue, -sum(tool_retry_ms) as tool_retry
-  from turns
-  where _offset in (select _offset from repeated_turns) and (run_id, trajectory_id, attempt, turn, _partition, _offset) in (
-    select run_id, trajectory_id, attempt, turn, _partition, _offset from repeated_turns
-  )
+  from repeated_turns
   group by run_id, purpose, policy_version_max
 )
 group by run_id, purpose, policy_version_max;
