@@ -100,20 +100,31 @@ it('names the repeats of each table at any time, however far the keeper has come
   );
 }, 240_000);
 
-it('finds repeats among rows that appear before its mark', async () => {
+const turnAt = (_offset: number): Row => ({
+  ...{ run_id: 'r', trajectory_id: 't', attempt: 0, turn: 1 },
+  ...{ _topic: 'rollouts', _partition: 0, _offset, _timestamp: 0 },
+});
+
+it.each([500_000, 1])('finds repeats among rows that appear before its mark, %i offsets a round', async (most) => {
   await empty('turns');
-  const at = (_offset: number): Row => ({
-    ...{ run_id: 'r', trajectory_id: 't', attempt: 0, turn: 1 },
-    ...{ _topic: 'rollouts', _partition: 0, _offset, _timestamp: 0 },
-  });
   const keep = async (): Promise<void> => {
-    const keeper = new RepeatKeeper({ store }, 'turns');
+    const keeper = new RepeatKeeper({ store }, 'turns', most);
     while ((await keeper.round()).kept > 0);
   };
-  await store.insert('turns', [at(7)], 'first');
+  await store.insert('turns', [turnAt(7)], 'first');
   await keep();
-  await store.insert('turns', [at(3)], 'late');
+  await store.insert('turns', [turnAt(3)], 'late');
   await keep();
   expect(await viewOf('turns')).toEqual(['0:7']);
-  expect(await store.query('select count() as n from repeated_rows')).toEqual([{ n: 1 }]);
+  expect(await store.query('select count() as n from repeated_rows final')).toEqual([{ n: 1 }]);
+});
+
+it('counts again now and then, and so finds repeats before its mark without a restart', async () => {
+  await empty('turns');
+  const keeper = new RepeatKeeper({ store }, 'turns');
+  await store.insert('turns', [turnAt(7)], 'first-again');
+  await keeper.round();
+  await store.insert('turns', [turnAt(3)], 'late-again');
+  for (let round = 0; round < 20; round += 1) await keeper.round();
+  expect(await viewOf('turns')).toEqual(['0:7']);
 });

@@ -1,7 +1,9 @@
 // Keeps `repeated_rows` filled with the rows of a table that repeat an event. It goes through a table by offset, behind the sink. The rows
 // are inserted before the mark that covers them, and both may be inserted again after a crash. If rows appear before a mark after all,
-// their count no longer matches the mark, and the partition is checked again from its start.
+// their count no longer matches the mark, and the partition is checked again from its start. Counting reads the whole table, so that is
+// only done now and then; other rounds read what an index finds behind the marks.
 import type { Row } from '../../streams/core/ports.ts';
+import { behindMarks, type OffsetMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
@@ -23,20 +25,23 @@ export const repeatingTables = Object.keys(kinds) as readonly Repeating[];
 /** Offsets per round: the engine holds their attempts in memory. */
 const MOST_OFFSETS = 500_000;
 
-interface RepeatMark {
-  readonly partition: number;
-  readonly offset: number;
+/** Rounds between two counts of the rows before the marks: five minutes when nothing is behind. */
+const ROUNDS_PER_COUNT = 15;
+
+interface RepeatMark extends OffsetMark {
+  /** Rows before the offset. */
   readonly rows: number;
 }
 
-interface Stored extends OffsetWindow {
-  readonly rows: number;
-}
+type RowCount = Pick<RepeatMark, 'partition' | 'rows'>;
 
 export class RepeatKeeper {
   readonly #store: KeeperDeps['store'];
   readonly #table: Repeating;
   readonly #most: number;
+  /** How far each partition has been checked. */
+  #marks = new Map<number, RepeatMark>();
+  #roundsUntilCount = 0;
 
   /** `most`: offsets per round. */
   constructor({ store }: Pick<KeeperDeps, 'store'>, table: Repeating, most = MOST_OFFSETS) {
@@ -47,42 +52,63 @@ export class RepeatKeeper {
 
   /** Checks some offsets that no mark covers. */
   async round(): Promise<Round> {
+    if (this.#roundsUntilCount === 0) {
+      this.#marks = await this.#matchingMarks();
+      this.#roundsUntilCount = ROUNDS_PER_COUNT;
+    }
     const windows = await this.#windows();
     const { slice } = cutSlice(windows, this.#most);
+    const isBehind = offsetsOf(slice) < offsetsOf(windows);
+    // a stored mark that no longer matches stays until it is reached again, so nothing is counted on the way there
+    if (!isBehind) this.#roundsUntilCount -= 1;
     if (slice.length === 0) return NOTHING_KEPT;
-    // Counted before the search for repeats, so that a row that appears in between is noticed later.
-    const counts = await this.#countTo(slice);
-    await this.#add(slice, new Map(counts.map(({ partition, rows }) => [partition, rows])));
-    return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
+    await this.#add(slice, await this.#marksAfter(slice));
+    return { kept: offsetsOf(slice), isBehind };
   }
 
-  /** The offsets after the marks that still match. */
-  async #windows(): Promise<readonly OffsetWindow[]> {
+  /** The stored marks that still match the number of rows before them. */
+  async #matchingMarks(): Promise<Map<number, RepeatMark>> {
     const marks = await this.#store.query<RepeatMark>(
       'select partition, offset, rows from repeat_marks final where table_name = {table:String} order by partition',
       { params: { table: this.#table }, settings },
     );
-    const found = await this.#countTo(marks.map(({ partition, offset }) => ({ partition, end: offset })));
-    const markOf = new Map(marks.map((mark) => [mark.partition, mark]));
+    const partitions = marks.map(({ partition }) => partition);
+    const counts = await this.#store.query<RowCount>(
+      `select _partition as partition, count() as rows from ${this.#table}
+       where _offset < transform(_partition, {partitions:Array(Int32)}, {offsets:Array(Int64)}, toInt64(0)) group by partition`,
+      { params: { partitions, offsets: marks.map(({ offset }) => offset) }, settings },
+    );
+    const found = new Map(counts.map(({ partition, rows }) => [partition, rows]));
+    return new Map(marks.filter(({ partition, rows }) => found.get(partition) === rows).map((mark) => [mark.partition, mark]));
+  }
+
+  /** The offsets behind the marks. */
+  async #windows(): Promise<readonly OffsetWindow[]> {
+    const unmarked = behindMarks([...this.#marks.values()]);
+    const found = await this.#store.query<OffsetWindow>(
+      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end from ${this.#table}
+       where ${unmarked.sql} group by partition order by partition`,
+      { params: unmarked.params, settings },
+    );
     return found
-      .map(({ partition, first, end, rows }) => {
-        const mark = markOf.get(partition);
-        return { partition, first: mark !== undefined && mark.rows === rows ? Math.max(first, mark.offset) : first, end };
-      })
+      .map(({ partition, first, end }) => ({ partition, first: Math.max(first, this.#marks.get(partition)?.offset ?? 0), end }))
       .filter(({ first, end }) => first < end);
   }
 
-  /** The table's row counts before the given end of each partition: none for a partition without an end. */
-  async #countTo(ends: readonly Pick<OffsetWindow, 'partition' | 'end'>[]): Promise<readonly Stored[]> {
-    return this.#store.query<Stored>(
-      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,
-         countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))) as rows
-       from ${this.#table} group by partition order by partition`,
-      { params: { partitions: ends.map(({ partition }) => partition), ends: ends.map(({ end }) => end) }, settings },
+  /** Counted before the search for repeats, so that a row that appears in between is noticed later. */
+  async #marksAfter(slice: readonly OffsetWindow[]): Promise<readonly RepeatMark[]> {
+    const counts = await this.#store.query<RowCount>(
+      `select _partition as partition, count() as rows from ${this.#table} where ${inSlice} group by partition`,
+      { params: sliceParams(tableTopics[this.#table], slice), settings },
     );
+    const added = new Map(counts.map(({ partition, rows }) => [partition, rows]));
+    return slice.map(({ partition, end }) => ({
+      ...{ partition, offset: end },
+      rows: (this.#marks.get(partition)?.rows ?? 0) + (added.get(partition) ?? 0),
+    }));
   }
 
-  async #add(slice: readonly OffsetWindow[], rows: ReadonlyMap<number, number>): Promise<void> {
+  async #add(slice: readonly OffsetWindow[], marks: readonly RepeatMark[]): Promise<void> {
     const table = this.#table;
     const key = ['run_id', 'trajectory_id', 'attempt', kinds[table]].filter((column) => column !== '').join(', ');
     const columns = ['_partition', '_offset', ...(table === 'turns' ? SUMMED : [])];
@@ -97,7 +123,6 @@ export class RepeatKeeper {
        order by _partition, _offset`,
       { params: sliceParams(tableTopics[table], slice), settings },
     );
-    const marks = slice.map(({ partition, end }) => ({ table_name: table, partition, offset: end, rows: rows.get(partition) ?? 0 }));
     const token = `${table}-${marks.map(({ partition, offset, rows: own }) => `${partition}:${offset}:${own}`).join(',')}`;
     if (repeats.length > 0) {
       await this.#store.insert(
@@ -106,6 +131,11 @@ export class RepeatKeeper {
         `repeats-${token}`,
       );
     }
-    await this.#store.insert('repeat_marks', marks, `repeat-marks-${token}`);
+    await this.#store.insert(
+      'repeat_marks',
+      marks.map((mark): Row => ({ table_name: table, ...mark })),
+      `repeat-marks-${token}`,
+    );
+    for (const mark of marks) this.#marks.set(mark.partition, mark);
   }
 }

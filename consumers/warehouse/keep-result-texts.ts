@@ -2,6 +2,7 @@
 // each round goes up to the ends that the previous round saw, so that no row below them is still on its way. The texts are inserted before
 // their mark; repeats after a crash are deduplicated by the table.
 import type { Row } from '../../streams/core/ports.ts';
+import { behindMarks, type OffsetMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
@@ -9,11 +10,6 @@ import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round }
 const TOPIC = 'rollouts';
 const MOST_CHARS = 8_000_000;
 const [FIRST_SIZE, SMALLEST, LARGEST] = [1_000, 20, 20_000];
-
-interface TextMark {
-  readonly partition: number;
-  readonly offset: number;
-}
 
 export class ResultTextKeeper {
   readonly #store: KeeperDeps['store'];
@@ -44,12 +40,14 @@ export class ResultTextKeeper {
 
   /** The offsets between the marks and the ends of the previous round. */
   async #windows(): Promise<readonly OffsetWindow[]> {
-    const marks = await this.#store.query<TextMark>('select partition, max(offset) as offset from result_text_marks group by partition', {
+    const marks = await this.#store.query<OffsetMark>('select partition, max(offset) as offset from result_text_marks group by partition', {
       settings,
     });
+    const unmarked = behindMarks(marks);
     const found = await this.#store.query<OffsetWindow>(
-      'select _partition as partition, min(_offset) as first, max(_offset) + 1 as end from turns where _topic = {topic:String} group by partition',
-      { params: { topic: TOPIC }, settings },
+      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end from turns
+       where _topic = {topic:String} and ${unmarked.sql} group by partition`,
+      { params: { topic: TOPIC, ...unmarked.params }, settings },
     );
     const ends = this.#ends;
     this.#ends = new Map(found.map(({ partition, end }) => [partition, end]));

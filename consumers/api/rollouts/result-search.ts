@@ -1,16 +1,15 @@
 // Finds the tool calls whose result contains a text. Distinct results are also stored in `result_texts`, where they are searched; a turn
 // refers to its result by hash, so that no list reads results. Turns that the warehouse has not indexed yet are searched directly.
 import type { Store } from '../../../streams/core/ports.ts';
+import { behindMarks, type OffsetMark } from '../../common/behind-marks.ts';
 import { readRows, type SqlCondition } from '../list.ts';
 
 const holds = (column: string): string => `positionCaseInsensitiveUTF8(${column}, {result_holds:String}) > 0`;
 
 /** A condition on the tool calls of a run: the result contains the text, ignoring case. */
 export async function resultHolds(store: Store, run: string, text: string): Promise<SqlCondition> {
-  const marks = await readRows<{ partition: number; offset: number }>(
-    store,
-    'select partition, max(offset) as offset from result_text_marks group by partition',
-  );
+  const marks = await readRows<OffsetMark>(store, 'select partition, max(offset) as offset from result_text_marks group by partition');
+  const unmarked = behindMarks(marks);
   const tokens = wholeTokens(text);
   // PREWHERE is the same whatever the text, so that the engine remembers which granules have been indexed
   const known = [...tokens.map((_, at) => `hasToken(lower(text), {result_token_${at}:String})`), holds('text')].join(' and ');
@@ -18,30 +17,21 @@ export async function resultHolds(store: Store, run: string, text: string): Prom
       select sha256 from result_texts where ${known}
       union all
       select tool_result_sha256 as sha256 from turns
-      prewhere run_id = {result_run:String} and (_offset >= {mark_least:Int64} or _partition > {mark_most:Int32})
+      prewhere run_id = {result_run:String} and ${unmarked.sql}
         and _offset >= transform(_partition, {mark_partitions:Array(Int32)}, {mark_offsets:Array(Int64)}, toInt64(0))
       where ${holds('tool_result')}`;
   const params = {
     result_run: run,
     result_holds: text,
     ...Object.fromEntries(tokens.map((token, at) => [`result_token_${at}`, token])),
-    ...markParams(marks),
+    // an empty array has no type
+    mark_partitions: marks.length === 0 ? [-1] : marks.map(({ partition }) => partition),
+    mark_offsets: marks.length === 0 ? [0] : marks.map(({ offset }) => offset),
+    ...unmarked.params,
   };
   const found = await readRows(store, `select 1 from (${hashes}) limit 1`, params);
   // all calls would be compared with an empty set
   return found.length === 0 ? { sql: 'false', params: {} } : { sql: `result_sha256 in (${hashes})`, params };
-}
-
-/** `mark_least` and `mark_most` allow an index to skip rows; a partition between others may have no mark yet. */
-function markParams(marks: readonly { readonly partition: number; readonly offset: number }[]): Readonly<Record<string, unknown>> {
-  // an empty array has no type
-  if (marks.length === 0) return { mark_partitions: [-1], mark_offsets: [0], mark_least: 0, mark_most: -1 };
-  const [partitions, offsets] = [marks.map(({ partition }) => partition), marks.map(({ offset }) => offset)];
-  const most = Math.max(...partitions);
-  return {
-    ...{ mark_partitions: partitions, mark_offsets: offsets, mark_most: most },
-    mark_least: marks.length === most + 1 ? Math.min(...offsets) : 0,
-  };
 }
 
 const MOST_TOKENS = 8;
