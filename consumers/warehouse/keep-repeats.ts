@@ -112,11 +112,16 @@ export class RepeatKeeper {
     const table = this.#table;
     const key = ['run_id', 'trajectory_id', 'attempt', kinds[table]].filter((column) => column !== '').join(', ');
     const columns = ['_partition', '_offset', ...(table === 'turns' ? SUMMED : [])];
+    // few attempts have repeats, and only their rows are read with all columns
     const repeats = await this.#store.query(
       `select ${key}, ${columns.map((column, at) => `record.${at + 1} as ${column}`).join(', ')}
        from (
          select ${key}, arraySort(arrayDistinct(groupArray((${columns.join(', ')})))) as records from ${table}
-         where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
+         where (run_id, trajectory_id, attempt) in (
+           select run_id, trajectory_id, attempt from ${table}
+           where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
+           group by run_id, trajectory_id, attempt having count() > ${kinds[table] === '' ? '1' : `uniqExact(${kinds[table]})`}
+         )
          group by ${key} having count() > 1
        )
        array join arrayPopFront(records) as record

@@ -34,9 +34,10 @@ export async function fillTables(world: TablesWorld, site: BenchSite, { runs, tu
   for (const run of Object.keys(runs)) await writeLedgerRows(world.store, run);
 }
 
-/** Turns a second come in from now on, of a run of their own, until it is stopped. */
+/** Turns a second come in from now on, until it is stopped, of a run that no bench in this directory had before: others would be repeats. */
 export async function startLoad(world: TablesWorld, load: { readonly rate: string; readonly turnBytes: string }): Promise<RunningCommand> {
-  const running = world.begin('load', '--rate', load.rate, '--turn-bytes', load.turnBytes, '--run', 'beside');
+  const run = `beside-${Date.now().toString(36)}`;
+  const running = world.begin('load', '--rate', load.rate, '--turn-bytes', load.turnBytes, '--run', run);
   await sleep(WARM_UP_MS);
   return running;
 }
