@@ -1,6 +1,6 @@
 // The rows of a table behind the marks of something that goes through it by offset.
 
-export interface OffsetMark {
+export interface TableMark {
   readonly partition: number;
   /** Rows before this offset have been processed. */
   readonly offset: number;
@@ -10,7 +10,7 @@ export interface OffsetMark {
  * A condition that holds for all rows that no mark covers, and for few others, so that an index on the partition and the offset can skip
  * granules. Where a partition between others has no mark, it holds for every row.
  */
-export function behindMarks(marks: readonly OffsetMark[]): { readonly sql: string; readonly params: Readonly<Record<string, number>> } {
+export function behindMarks(marks: readonly TableMark[]): { readonly sql: string; readonly params: Readonly<Record<string, number>> } {
   const most = Math.max(-1, ...marks.map(({ partition }) => partition));
   const isComplete = marks.length > 0 && marks.length === most + 1;
   return {

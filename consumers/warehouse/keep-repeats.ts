@@ -3,7 +3,7 @@
 // their count no longer matches the mark, and the partition is checked again from its start. Counting reads the whole table, so that is
 // only done now and then; other rounds read what an index finds behind the marks.
 import type { Row } from '../../streams/core/ports.ts';
-import { behindMarks, type OffsetMark } from '../common/behind-marks.ts';
+import { behindMarks, type TableMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
@@ -28,7 +28,7 @@ const MOST_OFFSETS = 500_000;
 /** Rounds between two counts of the rows before the marks: five minutes when nothing is behind. */
 const ROUNDS_PER_COUNT = 15;
 
-interface RepeatMark extends OffsetMark {
+interface RepeatMark extends TableMark {
   /** Rows before the offset. */
   readonly rows: number;
 }

@@ -2,7 +2,7 @@
 // each round goes up to the ends that the previous round saw, so that no row below them is still on its way. The texts are inserted before
 // their mark; repeats after a crash are deduplicated by the table.
 import type { Row } from '../../streams/core/ports.ts';
-import { behindMarks, type OffsetMark } from '../common/behind-marks.ts';
+import { behindMarks, type TableMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
@@ -40,7 +40,7 @@ export class ResultTextKeeper {
 
   /** The offsets between the marks and the ends of the previous round. */
   async #windows(): Promise<readonly OffsetWindow[]> {
-    const marks = await this.#store.query<OffsetMark>('select partition, max(offset) as offset from result_text_marks group by partition', {
+    const marks = await this.#store.query<TableMark>('select partition, max(offset) as offset from result_text_marks group by partition', {
       settings,
     });
     const unmarked = behindMarks(marks);

@@ -1,14 +1,14 @@
 // Finds the tool calls whose result contains a text. Distinct results are also stored in `result_texts`, where they are searched; a turn
 // refers to its result by hash, so that no list reads results. Turns that the warehouse has not indexed yet are searched directly.
 import type { Store } from '../../../streams/core/ports.ts';
-import { behindMarks, type OffsetMark } from '../../common/behind-marks.ts';
+import { behindMarks, type TableMark } from '../../common/behind-marks.ts';
 import { readRows, type SqlCondition } from '../list.ts';
 
 const holds = (column: string): string => `positionCaseInsensitiveUTF8(${column}, {result_holds:String}) > 0`;
 
 /** A condition on the tool calls of a run: the result contains the text, ignoring case. */
 export async function resultHolds(store: Store, run: string, text: string): Promise<SqlCondition> {
-  const marks = await readRows<OffsetMark>(store, 'select partition, max(offset) as offset from result_text_marks group by partition');
+  const marks = await readRows<TableMark>(store, 'select partition, max(offset) as offset from result_text_marks group by partition');
   const unmarked = behindMarks(marks);
   const tokens = wholeTokens(text);
   // PREWHERE is the same whatever the text, so that the engine remembers which granules have been indexed
