@@ -33,7 +33,7 @@ interface RepeatMark extends TableMark {
   readonly rows: number;
 }
 
-type RowCount = Pick<RepeatMark, 'partition' | 'rows'>;
+type PartitionRows = Pick<RepeatMark, 'partition' | 'rows'>;
 
 export class RepeatKeeper {
   readonly #store: KeeperDeps['store'];
@@ -73,7 +73,7 @@ export class RepeatKeeper {
       { params: { table: this.#table }, settings },
     );
     const partitions = marks.map(({ partition }) => partition);
-    const counts = await this.#store.query<RowCount>(
+    const counts = await this.#store.query<PartitionRows>(
       `select _partition as partition, count() as rows from ${this.#table}
        where _offset < transform(_partition, {partitions:Array(Int32)}, {offsets:Array(Int64)}, toInt64(0)) group by partition`,
       { params: { partitions, offsets: marks.map(({ offset }) => offset) }, settings },
@@ -97,7 +97,7 @@ export class RepeatKeeper {
 
   /** Counted before the search for repeats, so that a row that appears in between is noticed later. */
   async #marksAfter(slice: readonly OffsetWindow[]): Promise<readonly RepeatMark[]> {
-    const counts = await this.#store.query<RowCount>(
+    const counts = await this.#store.query<PartitionRows>(
       `select _partition as partition, count() as rows from ${this.#table} where ${inSlice} group by partition`,
       { params: sliceParams(tableTopics[this.#table], slice), settings },
     );
