@@ -66,6 +66,19 @@ function configured(command: Command, context: CommandContext): Command {
   return command;
 }
 
+/**
+ * What follows a failed write. The output of `up` and `serve` is informational: a full disk behind it does not end them, and when nobody
+ * reads it any more, they stop in order, as if their terminal was closed.
+ */
+function outputLoss(isService: boolean): (error: NodeJS.ErrnoException) => void {
+  let isHungUp = false;
+  return (error) => {
+    if (isHungUp || (isService && isDiskFull(error))) return;
+    isHungUp = isService && error.code === 'EPIPE' && process.emit('SIGHUP', 'SIGHUP');
+    if (!isHungUp) process.exit(error.code === 'EPIPE' ? 0 : 1);
+  };
+}
+
 /** Runs the command line and ends the process with its exit code. `program` is the script that Node was started with. */
 export async function main(argv: readonly string[], program: string): Promise<void> {
   let exitCode = 0;
@@ -84,11 +97,8 @@ export async function main(argv: readonly string[], program: string): Promise<vo
       exitCode = code;
     },
   };
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // the output of `up` and `serve` is informational: a full disk behind it must not end a run
-    if ((argv[0] === 'up' || argv[0] === 'serve') && isDiskFull(error)) return;
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
-  });
+  const onLostOutput = outputLoss(argv[0] === 'up' || argv[0] === 'serve');
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', onLostOutput);
   try {
     await buildProgram(context).parseAsync(argv, { from: 'user' });
   } catch (error) {

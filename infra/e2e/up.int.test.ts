@@ -1,7 +1,9 @@
 // `turnstream up` in this process, so that coverage sees the supervisor; its children are real.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readServices } from '../app/open/services-file.ts';
-import { command, runProgram, testHome, type TestHome } from '../testing/up.ts';
+import { cleanEnv, command, program, runProgram, testHome, type TestHome } from '../testing/up.ts';
 
 const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
 
@@ -51,6 +53,21 @@ describe('up', { timeout: 180_000 }, () => {
         .filter(({ event }) => event === 'stopped')
         .map(({ service }) => service),
     ).toEqual(expect.arrayContaining(['trainer', 'worker-1', 'warehouse', 'api', 'store', 'kafka']));
+  });
+
+  it('stops in order when nobody reads its output any more', async () => {
+    home = await testHome({ ...quick, TURNSTREAM_LOG_LEVEL: 'info' });
+    const child = spawn(process.execPath, [program, 'up', '--no-eval'], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
+    const exit = once(child, 'exit');
+    child.stdout.resume();
+    child.stderr.resume();
+    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('trainer');
+    const pids = Object.values(readServices(home.dataDir)?.processes ?? {});
+    child.stdout.destroy();
+    child.stderr.destroy();
+    await exit;
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow();
+    expect(readServices(home.dataDir)).toBeUndefined();
   });
 
   it('lists the run in its status after it was stopped', async () => {
