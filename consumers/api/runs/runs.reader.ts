@@ -84,7 +84,9 @@ async function listOwn(
   const { purpose } = request;
   const fields = columnsToRead(request.fields, runColumns);
   const having = purpose === undefined ? [] : [{ sql: 'has(purposes, {purpose:String})', params: { purpose } }];
-  const [page, discarded] = await Promise.all([
+  const count = async (): Promise<ReadonlyMap<string, number>> => (fields.includes('discarded') ? readDiscarded(store) : new Map());
+  // a cursor may be refused, and then nothing is read
+  const [page, counted] = await Promise.all([
     readPage(
       store,
       { from: fromRuns, columns: overviewColumns, key: { started_at: 'time', run_id: 'String' }, direction: 'desc' },
@@ -94,8 +96,9 @@ async function listOwn(
         where: [...equals('status', 'String', request.status), ...having],
       },
     ),
-    fields.includes('discarded') ? readDiscarded(store) : new Map<string, number>(),
+    request.cursor === undefined ? count() : undefined,
   ]);
+  const discarded = counted ?? (await count());
   return { ...page, items: page.items.map((row) => runOf(row, fields, discarded)) };
 }
 

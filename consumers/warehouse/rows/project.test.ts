@@ -44,6 +44,7 @@ function tablesOfMigrations(): Map<string, string[]> {
       const added = [...(found[2] ?? '').matchAll(/^ {2}add column (\w+)/gm)].map(([, column = '']) => column);
       tables.set(found[1] ?? '', [...(tables.get(found[1] ?? '') ?? []), ...added]);
     }
+    for (const [, name = ''] of text.matchAll(/^drop table (?:if exists )?(\w+);$/gm)) tables.delete(name);
   }
   return tables;
 }
