@@ -26,6 +26,9 @@ function rowsOf<T extends EventType>(type: T, event: EventByType[T]): readonly {
   return rows;
 }
 
+const droppedBy = (migration: string): readonly string[] =>
+  [...migration.matchAll(/^drop table (?:if exists )?(\w+);$/gm)].map(([, name = '']) => name);
+
 /** Columns of every table as the migrations create them, materialized ones left out. */
 function tablesOfMigrations(): Map<string, string[]> {
   const folder = join(import.meta.dirname, '../../../infra/clickhouse/migrations');
@@ -44,7 +47,7 @@ function tablesOfMigrations(): Map<string, string[]> {
       const added = [...(found[2] ?? '').matchAll(/^ {2}add column (\w+)/gm)].map(([, column = '']) => column);
       tables.set(found[1] ?? '', [...(tables.get(found[1] ?? '') ?? []), ...added]);
     }
-    for (const [, name = ''] of text.matchAll(/^drop table (?:if exists )?(\w+);$/gm)) tables.delete(name);
+    droppedBy(text).forEach((name) => tables.delete(name));
   }
   return tables;
 }
