@@ -83,12 +83,12 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
   return reportOf(run, [...known, ...ofPurpose], { most: MOST_ERROR_TYPES, withChanges: step !== undefined });
 }
 
-/** Sorted blocks in at most two groups, cut at the widest gap: reading a group also looks at the versions in its gaps. */
+/** Sorted blocks in one group, or in two with the widest gap between them: reading a group also looks at the versions in its gaps. */
 function neighbors(blocks: readonly number[]): readonly (readonly number[])[] {
-  if (blocks.length < 2) return blocks.length === 0 ? [] : [blocks];
   const gaps = blocks.slice(1).map((block, at) => block - (blocks[at] ?? block));
-  const cut = gaps.indexOf(Math.max(...gaps)) + 1;
-  return [blocks.slice(0, cut), blocks.slice(cut)];
+  const widest = Math.max(1, ...gaps);
+  const cut = widest === 1 ? 0 : gaps.indexOf(widest) + 1;
+  return [blocks.slice(0, cut), blocks.slice(cut)].filter((group) => group.length > 0);
 }
 
 /** The kept figures cover as many turns as there are now. */
