@@ -45,17 +45,13 @@ const overviewColumns = Object.fromEntries(Object.entries(runColumns).filter(([n
 
 /** Discarded trajectories by run. Counting them takes a while, so it is done beside reading the rest. */
 async function readDiscarded(store: Store, run?: string): Promise<ReadonlyMap<string, number>> {
-  const ofRun = run === undefined ? '' : 'where run_id = {run:String}';
-  const rows = await readRows<{ run_id: string; n: number }>(
+  const [clause] = equals('run_id', 'String', run);
+  const rows = await readRows<Pick<RunRow, 'run_id' | 'discarded'>>(
     store,
-    `select toString(run_id) as run_id, sum(rows) as n from (
-       select run_id, toInt64(count()) as rows from discarded_trajectories ${ofRun} group by run_id
-       union all
-       select run_id, -toInt64(count()) as rows from repeated_discards ${ofRun} group by run_id
-     ) group by run_id`,
-    run === undefined ? {} : { run },
+    `select run_id, discarded from run_discards ${clause === undefined ? '' : `where ${clause.sql}`}`,
+    clause?.params,
   );
-  return new Map(rows.map(({ run_id, n }) => [run_id, n]));
+  return new Map(rows.map(({ run_id, discarded }) => [run_id, discarded]));
 }
 
 /** Some columns of a run, in the order of `fields`. */

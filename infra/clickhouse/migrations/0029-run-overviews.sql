@@ -104,6 +104,15 @@ left join (
   group by run_id
 ) as progress using (run_id);
 
+create view run_discards as
+select run_id, sum(n) as discarded
+from (
+  select run_id, toInt64(count()) as n from discarded_trajectories group by run_id
+  union all
+  select run_id, -toInt64(count()) as n from repeated_discards group by run_id
+)
+group by run_id;
+
 create or replace view runs as
 select
   overviews.run_id as run_id,
@@ -137,12 +146,4 @@ select
   overviews.is_trained as is_trained,
   overviews.last_at as last_at
 from run_overviews as overviews
-left join (
-  select run_id, sum(n) as discarded
-  from (
-    select run_id, toInt64(count()) as n from discarded_trajectories group by run_id
-    union all
-    select run_id, -toInt64(count()) as n from repeated_discards group by run_id
-  )
-  group by run_id
-) as losses using (run_id);
+left join run_discards as losses using (run_id);
