@@ -76,7 +76,7 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
   const current = blocks.filter(isKept);
   const others = blocks.filter((one) => !isKept(one)).map(({ block }) => block);
   const [known, ...missing] = await Promise.all([
-    current.length === 0 ? [] : readRows<ToolFigures>(store, keptSql, { ...currentOf(run, current), step: since, purpose: purpose ?? '' }),
+    current.length === 0 ? [] : readKept(store, { ...currentOf(run, current), step: since, purpose: purpose ?? '' }),
     ...neighbors(others).map((some) => readRows<FiguresOfPurpose>(store, toolFiguresSql, toolFigureParams(run, some, since))),
   ]);
   const ofPurpose = missing.flat().filter((row) => purpose === undefined || row.purpose === purpose);
@@ -100,10 +100,38 @@ const currentOf = (run: string, blocks: readonly TurnBlock[]): Readonly<Record<s
   turns: blocks.map(({ turns }) => turns),
 });
 
-/** Combines all blocks; the block of unknown versions stays separate, because it is neither before nor since. */
+/** The current figures of each block, each once. */
+const KEPT = `(
+    select * from tool_figures
+    where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String}) and ${IS_CURRENT}
+    limit 1 by block, purpose, tool, status, error_type
+  )`;
+
+/** Blocks whose figures are combined. The block of unknown versions stays separate, because it is neither before nor since. */
+const GROUP = `cityHash64(least(figures.block, 0), figures.block * ${BLOCK_VERSIONS} >= {step:Int32}, tool, status, error_type)`;
+
+interface KeptFigures extends Omit<ToolFigures, 'ms_buckets' | 'ms_calls'> {
+  readonly group: string;
+}
+
+interface KeptBuckets extends Pick<ToolFigures, 'ms_buckets' | 'ms_calls'> {
+  readonly group: string;
+}
+
+/** Two statements: summing the buckets by a number is twice as fast as by the names, which only the other figures need. */
+async function readKept(store: Store, params: Readonly<Record<string, unknown>>): Promise<readonly ToolFigures[]> {
+  const [figures, buckets] = await Promise.all([
+    readRows<KeptFigures>(store, keptSql, params),
+    readRows<KeptBuckets>(store, keptBucketsSql, params),
+  ]);
+  const bucketsOf = new Map(buckets.map(({ group, ...own }) => [group, own]));
+  return figures.map(({ group, ...own }) => ({ ...own, ...(bucketsOf.get(group) ?? { ms_buckets: [], ms_calls: [] }) }));
+}
+
 const keptSql = `
   select
-    if(figures.block < 0, -1, 0) as block,
+    toString(${GROUP}) as group,
+    least(figures.block, 0) as block,
     figures.block * ${BLOCK_VERSIONS} >= {step:Int32} as since,
     tool,
     status,
@@ -113,15 +141,19 @@ const keptSql = `
     sum(truncated_results) as truncated_results,
     sum(ms_sum) as ms_sum,
     max(figures.ms_max) as ms_max,
-    sumMap(figures.ms_buckets, figures.ms_calls).1 as ms_buckets,
-    sumMap(figures.ms_buckets, figures.ms_calls).2 as ms_calls,
     sum(result_chars_sum) as result_chars_sum,
     argMax(slowest_arguments, figures.ms_max) as slowest_arguments,
     min(first_at) as first_at,
     max(last_at) as last_at
+  from ${KEPT} as figures
+  group by group, block, since, tool, status, error_type`;
+
+const keptBucketsSql = `
+  select toString(hash) as group, groupArray(bucket) as ms_buckets, groupArray(n) as ms_calls
   from (
-    select * from tool_figures
-    where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String}) and ${IS_CURRENT}
-    limit 1 by block, purpose, tool, status, error_type
-  ) as figures
-  group by block, since, tool, status, error_type`;
+    select hash, bucket, sum(count) as n
+    from (select ${GROUP} as hash, ms_buckets, ms_calls from ${KEPT} as figures)
+    array join ms_buckets as bucket, ms_calls as count
+    group by hash, bucket
+  )
+  group by hash`;
