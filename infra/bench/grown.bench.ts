@@ -34,7 +34,6 @@ const CLOSED_BOOK_SHARE = 0.125;
 const LEARNING = {
   TURNSTREAM_LEARNING_RATE: '0.01',
   TURNSTREAM_ENTROPY_BONUS: '0.05',
-  TURNSTREAM_ENTROPY_TARGET: '0.5',
   TURNSTREAM_MAX_DISCARDED: '1',
 };
 const seeds = flags.quick ? ['1'] : flags.seeds.split(',');

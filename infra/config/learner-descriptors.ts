@@ -25,12 +25,4 @@ export const learnerDescriptors = {
     fallback: 0.2,
     help: 'Entropy bonus in the loss, per nat; keeps the samples of a group diverse.',
   },
-  entropyTarget: {
-    env: 'TURNSTREAM_ENTROPY_TARGET',
-    kind: 'number',
-    min: 0,
-    max: 10,
-    fallback: 0,
-    help: 'Entropy, in nats per decision, below which the bonus grows in proportion to target / entropy, up to tenfold; 0 turns this off. For questions that few samples answer, so that the policy does not settle before it has found the way.',
-  },
 } as const;

@@ -16,7 +16,6 @@ const trainer = [
   'algorithm',
   'learningRate',
   'entropyBonus',
-  'entropyTarget',
   'replayTrajectories',
   'replayMb',
   'replayBatch',

@@ -2,7 +2,6 @@
 // update (the proximal policy), and a separate weight accounts for the distance between those and the behavior policy.
 import { countOf, select, type Decisions } from './decisions.ts';
 import { descend, evaluate, noMetrics, type UpdateEngine, type LearnerState, type Update } from './descend.ts';
-import { withBonusAt } from './entropy-bonus.ts';
 import { behaviourAccount, klEstimate, proximalTerm } from './losses.ts';
 
 /** One update: `epochs` passes over the batch. Loss, norm and clip fraction are means over the passes. */
@@ -11,7 +10,6 @@ export function updateProximal(engine: UpdateEngine, before: LearnerState, decis
   if (count === 0) return { state: before, metrics: noMetrics };
   const { hyper } = engine;
   const start = evaluate(engine, before.weights, decisions);
-  const eager = withBonusAt(engine, start.entropy);
   const parts = split(decisions, start.logprobs, hyper.minibatches);
   const passes = Array.from({ length: hyper.epochs }, () => parts).flat();
   let state = before;
@@ -20,7 +18,7 @@ export function updateProximal(engine: UpdateEngine, before: LearnerState, decis
   let norm = 0;
   for (const part of passes) {
     const { term, counts } = proximalTerm(part.decisions, part.proximal, hyper);
-    const step = descend(eager, state, { decisions: part.decisions, term });
+    const step = descend(engine, state, { decisions: part.decisions, term });
     state = step.state;
     loss += step.loss / passes.length;
     norm += step.norm / passes.length;

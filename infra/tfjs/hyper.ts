@@ -15,8 +15,6 @@ export interface Hyper {
   readonly maxGradNorm: number;
   /** Loss reduction per nat of entropy. */
   readonly entropyBonus: number;
-  /** Entropy, nats, below which the bonus grows; 0 is none. */
-  readonly entropyTarget: number;
   /** GRPO: the ratio to the policy before the update is clipped to 1 ± clip. */
   readonly clip: number;
   /** Maximum behavior weight: GRPO drops a decision above it, REINFORCE clips it. */
@@ -45,7 +43,6 @@ const shared = {
   epsilon: 1e-8,
   maxGradNorm: 1,
   entropyBonus: 0,
-  entropyTarget: 0,
   clip: 0.4,
   behaveCap: 5,
   epochs: 2,
@@ -60,6 +57,9 @@ const shared = {
 
 /** Values for runs that did not record these settings. */
 const unrecorded = { replayTrajectories: 0, replayBytes: 0 };
+
+/** Settings that some unreleased builds recorded, with the value that turned them off. */
+const withdrawn: LearnerParameters = { entropyTarget: 0 };
 
 const learningRates: Readonly<Record<Config['algorithm'], number>> = { grpo: 0.003, reinforce: 1e-5 };
 
@@ -76,7 +76,8 @@ const isAlgorithm = (name: unknown): name is Config['algorithm'] => typeof name 
 
 /** Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get their defaults. */
 export function hyperFrom(recorded: LearnerParameters): Hyper {
-  const { algorithm, ...numbers } = recorded;
+  const { algorithm, ...others } = recorded;
+  const numbers = Object.fromEntries(Object.entries(others).filter(([name, value]) => withdrawn[name] !== value));
   const refuse = (name: string): PlatformError =>
     new PlatformError(
       'RUN_CONFLICT',

@@ -12,7 +12,6 @@ import {
   type LearnerState,
   type Update,
 } from './descend.ts';
-import { withBonusAt } from './entropy-bonus.ts';
 import { behaviourAccount, klEstimate, logRatio } from './losses.ts';
 import { numberAt } from './number-at.ts';
 import { createRandom } from './random.ts';
@@ -80,14 +79,13 @@ export function updateReplayed(
   const { replaySteps, replaySample, behaveCap } = engine.hyper;
   const random = createRandom(step);
   const start = evaluate(engine, before.weights, decisions);
-  const eager = withBonusAt(engine, start.entropy);
   replay.add(packed);
   let state = before;
   let loss = 0;
   let norm = 0;
   let clipped = 0;
   for (let k = 0; k < replaySteps; k += 1) {
-    const taken = descendOn(eager, state, replay.sample(replaySample, random));
+    const taken = descendOn(engine, state, replay.sample(replaySample, random));
     state = taken.state;
     loss += taken.loss / replaySteps;
     norm += taken.norm / replaySteps;

@@ -99,6 +99,11 @@ describe('an update of REINFORCE', () => {
     expect([replayTrajectories, replayBytes]).toEqual([0, 0]);
     expect(hyperFrom({ ...hyperOf('reinforce', 0) })).toEqual(hyperOf('reinforce', 0));
   });
+
+  it('continues runs with a withdrawn setting only where it was off', () => {
+    expect(hyperFrom({ ...hyperOf('grpo', 0), entropyTarget: 0 })).toEqual(hyperOf('grpo', 0));
+    expect(() => hyperFrom({ ...hyperOf('grpo', 0), entropyTarget: 0.5 })).toThrow(/entropyTarget of 0.5/);
+  });
 });
 
 describe('a scorer whose backend fails', () => {

@@ -11,7 +11,6 @@ export const learningOf = (config: Config): Pick<LearnerOptions, 'algorithm' | '
   backend: config.backend,
   hyper: {
     entropyBonus: config.entropyBonus,
-    entropyTarget: config.entropyTarget,
     replayCapacity: config.replayTrajectories,
     replayBytes: config.replayMb * MIB,
     replaySample: config.replayBatch,
