@@ -144,6 +144,16 @@ describe('the store', () => {
     expect(reply.body).not.toContain('secret');
   });
 
+  it('that reads for too long is no bug: the answer says to ask for less', async () => {
+    storeAnswers(() => {
+      throw new PlatformError('STORE_REFUSED', 'querying at http://secret', { context: { clickhouseCode: 159 } });
+    });
+    const reply = await shared.app.inject('/v1/runs');
+    expect(reply.statusCode).toBe(422);
+    expect(reply.json()).toMatchObject({ code: 'SQL_LIMIT', detail: expect.stringContaining('limit of 30 s') });
+    expect(reply.body).not.toContain('secret');
+  });
+
   it('that refuses a statement of ours is our bug', async () => {
     storeAnswers(() => {
       throw new PlatformError('STORE_REFUSED', 'querying: secret');

@@ -4,6 +4,7 @@
 // that arrive between two pages change neither page: the next page starts after the last row of the previous one, wherever that row is by
 // then.
 import { Type, type TObject, type TProperties } from 'typebox';
+import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
 import { answers, pageSchema, rowSchemaOf, type ColumnKinds, type RowOf } from './columns.ts';
 import { cursorTag, decodeCursor, encodeCursor, foreignCursor, type PageCursor, type CursorKey, type KeyKind } from './cursor.ts';
@@ -74,6 +75,10 @@ export const listOf = (name: string, columns: ColumnKinds, heavy: ColumnKinds = 
 /** Query parameters of a route; unknown ones are rejected by name, not dropped. */
 export const queryOf = <P extends TProperties>(properties: P): TObject<P> => Type.Object(properties, { additionalProperties: false });
 
+const READ_SECONDS = 30;
+/** ClickHouse's code for a statement that met its time limit. */
+const TIMEOUT_EXCEEDED = 159;
+
 /**
  * Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and every query has a time limit. A page is a few rows of
  * dozens of columns, each in its own file that is rarely in the page cache, so all files are read in parallel. The calling thread searches
@@ -83,20 +88,26 @@ const readSettings = {
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_denormals: 0,
   date_time_output_format: 'iso',
-  max_execution_time: 30,
+  max_execution_time: READ_SECONDS,
   max_threads: 2,
   max_threads_for_indexes: 1,
   local_filesystem_read_prefetch: 1,
   allow_prefetched_read_pool_for_local_filesystem: 1,
 } as const;
 
-/** Rows of one of our own statements. */
+/** Rows of one of our own statements; throws SQL_LIMIT when they take longer than the time limit. */
 export async function readRows<T extends object>(
   store: Store,
   sql: string,
   params: Readonly<Record<string, unknown>> = {},
 ): Promise<readonly T[]> {
-  return store.query<T>(sql, { params, settings: readSettings });
+  try {
+    return await store.query<T>(sql, { params, settings: readSettings });
+  } catch (error) {
+    if (!isPlatformError(error, 'STORE_REFUSED') || error.context['clickhouseCode'] !== TIMEOUT_EXCEEDED) throw error;
+    const message = `reading the answer: it reached its limit of ${READ_SECONDS} s. Ask for less, with a filter, a range, or a smaller limit`;
+    throw new PlatformError('SQL_LIMIT', message, { cause: error });
+  }
 }
 
 /** One page of a list. */

@@ -47,9 +47,8 @@ export const partOf = (column: string, { regex }: Sought): string =>
       `extract(${column}, concat('(', {sought_regex:String}, ')'))`;
 
 const CANNOT_COMPILE = 427;
-const TOO_LONG = 159;
 
-/** Runs a search; says what is wrong with the regular expression, or that it took too long. */
+/** Runs a search; says what is wrong with the regular expression. */
 export async function searching<T>(search: () => Promise<T>): Promise<T> {
   try {
     return await search();
@@ -62,7 +61,6 @@ export async function searching<T>(search: () => Promise<T>): Promise<T> {
         cause,
       });
     }
-    if (code === TOO_LONG) throw new PlatformError('SQL_LIMIT', 'searching the texts: it reached its limit of time; narrow it', { cause });
     throw cause;
   }
 }
