@@ -74,7 +74,6 @@ describe('commands', () => {
     'questions import x.jsonl --dataset Bad_Name',
     'questions import /does/not/exist.jsonl --dataset good',
     'ledger show',
-    'sql',
     'sql -q x -f x.sql',
     'sql -q x --param a',
     'sql -q x --param a=[1,',

@@ -1,10 +1,11 @@
 // The store as a role, and commands that start it temporarily. In a separate file, because a process can have only one engine.
+import { spawnSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { command, commandWith } from '../../testing/up.ts';
+import { command, commandWith, program } from '../../testing/up.ts';
 import { readStorePassword } from '../../clickhouse/store/password.ts';
 import { freePort, pings } from '../open/local-ports.ts';
 
@@ -34,6 +35,10 @@ describe('the store role', () => {
     expect(await pings(url)).toBe(false);
     const found = await command(env, 'sql', '--format', 'TSV', '-q', 'SELECT a FROM kept');
     expect(found).toMatchObject({ code: 0, out: '7\n', error: '' });
+    const pipe = (input: string) =>
+      spawnSync(process.execPath, [program, 'sql', '--format', 'TSV'], { env: { ...process.env, ...env }, input, encoding: 'utf8' });
+    expect(pipe('SELECT a FROM kept\n')).toMatchObject({ status: 0, stdout: '7\n' });
+    expect(pipe('\n')).toMatchObject({ status: 2, stderr: expect.stringContaining('give one query') as string });
     expect((await command(env, 'sql', '--format', 'TSV', '-q', 'SELECT count() FROM steps')).out).toBe('0\n');
     expect((await command(env, 'status')).out).toContain('no runs yet');
   });

@@ -38,7 +38,7 @@ function arrayOf(text: string): readonly unknown[] {
 export function sqlCommand(context: CommandContext): Command {
   return new Command('sql')
     .description('run a read-only query, or several at a prompt; standard output has only the rows')
-    .option('-q, --query <query>', 'query to run; without -q and -f, a terminal gets a prompt')
+    .option('-q, --query <query>', 'query to run; without -q and -f, a terminal gets a prompt, and piped input is run')
     .option('-f, --file <file>', 'file with the query; - reads standard input')
     .option('--param <name=value>', 'value of {name:Type} in the query; repeatable; write arrays as JSON', addParam, {})
     .option('--format <format>', 'any ClickHouse output format (default: PrettyCompact in a terminal, TSV elsewhere)')
@@ -49,7 +49,7 @@ export function sqlCommand(context: CommandContext): Command {
         'turnstream sql -q "SELECT step, reward_mean FROM steps ORDER BY step"',
         'turnstream sql -q "SELECT step, reward_mean FROM steps WHERE run_id = {run:String}" --param run=my-run',
         'turnstream sql --format Parquet -q "SELECT * FROM steps" > steps.parquet',
-        'echo "SELECT * FROM staleness_by_step" | turnstream sql -f - --format CSVWithNames',
+        'echo "SELECT * FROM staleness_by_step" | turnstream sql --format CSVWithNames',
       ),
     )
     .action(async (options: SqlArguments) => {
@@ -102,9 +102,12 @@ async function prompt(context: CommandContext, { config, format, params }: Promp
   });
 }
 
+/** The query of -q or -f; without either, what is piped to the command. */
 function queryOf({ query, file }: SqlArguments): string {
-  if ((query === undefined) === (file === undefined)) {
-    throw new PlatformError('USAGE_INVALID', 'running a query: give either -q <query> or -f <file>; -f - reads standard input');
+  const text =
+    query ?? (file === undefined && process.stdin.isTTY ? '' : readFileSync(file === undefined || file === '-' ? 0 : file, 'utf8'));
+  if (text.trim() === '' || (query !== undefined && file !== undefined)) {
+    throw new PlatformError('USAGE_INVALID', 'running a query: give one query, with -q <query>, with -f <file>, or on standard input');
   }
-  return query ?? readFileSync(file === '-' || file === undefined ? 0 : file, 'utf8');
+  return text;
 }
