@@ -34,7 +34,7 @@ export interface InsertDeps {
   readonly metrics: Metrics;
 }
 
-/** The same token may have been used for rows that were removed since; then another token is used. */
+/** Maximum attempts. Each uses another token, because the first may have been used for rows that were removed since. */
 const TRIES = 4;
 
 export const placeOfRow = (row: Row): string => placeOf(Number(row['_partition']), Number(row['_offset']));
@@ -61,7 +61,7 @@ async function insertMissing(work: TableRows, deps: InsertDeps): Promise<number>
     await insert({ ...work, rows, token: tried === 0 ? token : `${token}-${tried}` }, deps);
     inserted += rows.length;
   }
-  throw new PlatformError('STORE_UNAVAILABLE', `inserting into ${table}: it does not show the rows that it took`);
+  throw new PlatformError('STORE_UNAVAILABLE', `inserting into ${table}: the table does not contain the rows that it accepted`);
 }
 
 async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDeps): Promise<void> {

@@ -1,31 +1,31 @@
-// How long after it was produced can a turn be selected? Turns of a run of their own are written at a steady pace beside
-// independent of the load, and queried until they appear. A time is from before the producer was called until after the
-// answer had the turn in it, so it is never too short; it is too long by half the time between two looks.
+// How long after it was produced can a turn be selected? Turns of a separate run are written at a steady rate, independent of the load, and
+// queried until they appear. Each time is measured from before the call of the producer until after the response that contains the turn. So
+// it is never too short; on average, it is too long by half the time between two queries.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnRecorded } from '../../schemas/generated/events.ts';
 import { emptyTurn } from '../../schemas/rollouts/turn.ts';
 import type { EventWriter, Store } from '../../streams/core/ports.ts';
 
 interface LatencyProbe {
-  /** Ends the writing, waits for the rest, and answers the times, ms, in the order of the turns. */
+  /** Stops writing, waits until all written turns were seen, and returns the times in the order of the turns, ms. */
   stop(): Promise<readonly number[]>;
-  /** Turns that were written and have not been seen, with how long they have been waiting for, ms. */
+  /** How long each turn that was written and not seen yet has been waiting, ms. */
   waiting(): readonly number[];
 }
 
 interface ProbeOptions {
   readonly store: Store;
   readonly writer: EventWriter;
-  /** Turns a second. */
+  /** Turns per second. */
   readonly rate: number;
-  /** Bytes of its text. */
+  /** Size of the text of each turn, bytes. */
   readonly textBytes: number;
 }
 
 const RUN = 'probe';
 const LOOK_MS = 60;
 const GROUPS = 64;
-/** A turn that cannot be seen for so long never will. */
+/** A turn that is not seen within this time counts as lost. */
 const LOST_MS = 120_000;
 
 export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): LatencyProbe {
@@ -54,7 +54,7 @@ export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): La
         const sql = 'select turn from turns where run_id = {run:String} and trajectory_id = {run:String} and turn >= {oldest:Int32}';
         const rows = await store.query<{ turn: number }>(sql, { params: { run: RUN, oldest } });
         note(rows.map(({ turn }) => turn));
-        if (performance.now() - (sent.get(oldest) ?? Infinity) > LOST_MS) throw new Error(`turn ${oldest} of the probe never came`);
+        if (performance.now() - (sent.get(oldest) ?? Infinity) > LOST_MS) throw new Error(`turn ${oldest} of the probe never appeared`);
       }
       await sleep(LOOK_MS);
     }
@@ -83,7 +83,7 @@ export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): La
   };
 }
 
-/** A turn that says that a bench wrote it. */
+/** A turn whose producer and worker show that a benchmark wrote it. */
 export function probeTurn({ run, trajectory, turn }: ProbePlace, text: string): TurnRecorded {
   const micros = Date.now() * 1_000;
   return {

@@ -37,7 +37,7 @@ const RESTARTS = 5;
 const STEPS_BETWEEN = 10;
 const EXTRA_STEPS = 1_000;
 const [STEP_MB, RESTART_MS, AUDIT_MS] = [3, 20_000, 300_000];
-/** Growth of a process that counts as flat: garbage that is not collected yet. */
+/** Memory growth of a process that still counts as flat: it may be garbage that is not collected yet. */
 const GROWTH_MB = 200;
 const steps = flags.quick ? 6 : Number(flags.steps);
 const RESTART_LIMIT_MS = 120_000;
@@ -136,7 +136,7 @@ async function measure(home: BenchHome): Promise<Found> {
   return { looks, restartsMs, auditMs: performance.now() - began, audit };
 }
 
-/** What the columns of the report add up. */
+/** The parts of the data directory that the disk columns of the report add up, in the order of the columns. */
 const PARTS = [/^log\.rollouts$/, /^log\.texts$/, /^log\.(?!rollouts$|texts$)/, /^tables$/, /./];
 
 const names = ({ looks }: Found): readonly string[] => [...new Set(looks.flatMap(({ rssMb }) => Object.keys(rssMb)))];
@@ -144,7 +144,7 @@ const names = ({ looks }: Found): readonly string[] => [...new Set(looks.flatMap
 const mbOf = (disk: DiskUse | undefined, part: RegExp): number =>
   (disk?.parts ?? []).filter((one) => part.test(one.part)).reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
 
-/** From the second third of the looks to the last third, mean MB, by process: caches of the store come and go between two looks. */
+/** Growth of the mean memory of each process from the middle third of the run to the last, MB. Means, because caches of the store vary. */
 function growthOf(found: Found): readonly (readonly [string, number])[] {
   const third = Math.ceil(found.looks.length / 3);
   const mean = (looks: readonly Look[], name: string): number => {

@@ -9,19 +9,19 @@ describe("the engine's errors", () => {
     expect(failureOf(failure)).toBe(failure);
   });
 
-  it('are told once when the engine nests them', () => {
+  it('are reported once when the engine nests them', () => {
     const nested =
       'Code: 73. DB::Exception: Code: 73. DB::Exception: Unknown format x. (UNKNOWN_FORMAT) (version 26.7.2.1). (UNKNOWN_FORMAT) (version 26.7.2.1). (UNKNOWN_FORMAT)';
     expect(failureOf(new Error(nested)).text('26')).toBe('Code: 73. DB::Exception: Unknown format x. (UNKNOWN_FORMAT) (version 26)\n');
   });
 
-  it('keep parentheses that are no name', () => {
+  it('keep parentheses that do not contain an error name', () => {
     expect(failureOf(new Error('Code: 6. DB::Exception: Cannot parse (at row 1)\n. (CANNOT_PARSE_TEXT)'))).toMatchObject({
       message: 'Cannot parse (at row 1)\n.',
     });
   });
 
-  it('are unknown when they are none of the engine', () => {
+  it('have the code of an unknown exception when they are not from the engine', () => {
     expect(failureOf(new Error('boom'))).toMatchObject({ code: 1002, codeName: 'UNKNOWN_EXCEPTION', httpStatus: 500 });
     expect(failureOf('text')).toMatchObject({ code: 1002, message: 'text' });
   });

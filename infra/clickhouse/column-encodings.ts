@@ -1,5 +1,5 @@
-// How each type of column is written in ClickHouse's Native format. Each kind has its own loops: one loop that calls a function per cell
-// takes twice as long, because it is called for every kind.
+// How each type of column is written in ClickHouse's Native format. Each kind has its own loops. A shared loop that calls a function for
+// each cell takes twice as long, because its call site sees the functions of all kinds.
 import type { Cell, Column, ListColumn, TextColumn } from '../../streams/core/ports.ts';
 import type { BlockPages } from './block-pages.ts';
 import { putInt32, putInt64 } from './block-pages.ts';
@@ -48,7 +48,7 @@ const lyingTexts =
     for (let at = from; at < to; at += 1) out.bytes(sources[at] as Buffer, starts[at] as number, ends[at] as number);
   };
 
-/** For columns with one value per cell; `write` writes some of them. */
+/** For columns with one value per cell; `write` returns the pass that writes a range of them. */
 const valued = (fit: (values: ColumnValues) => boolean, write: (values: ColumnValues) => EncodingPass): ColumnEncoding => ({
   fit: (cells) => isValues(cells) && fit(cells),
   passes: (cells) => [write(cells as ColumnValues)],

@@ -1,5 +1,5 @@
-// Takes the pictures of the dashboard that the documentation shows, over the seeded world: `npm run screenshots [folder]`. Each page is
-// taken wide and narrow, in both themes.
+// Takes the screenshots of the dashboard in the documentation, with the test data of dashboard-world.ts: `npm run screenshots [folder]`.
+// Each page is taken wide and narrow, in the light and the dark theme.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
@@ -16,12 +16,12 @@ const pages: Readonly<Record<string, string>> = {
   dropped: `${run}/dropped`,
   sql: `/sql?view=chart&q=${encodeURIComponent(`SELECT step, reward_mean, f1_mean\nFROM steps WHERE run_id = '${longRun}' ORDER BY step`)}`,
 };
-/** Charts and live data come a little after the answers. */
+/** Wait before a screenshot: charts and live data appear shortly after the responses. */
 const SETTLED_MS = 1_000;
 const themes = ['light', 'dark'] as const;
 const screens = { '': { width: 1_280, height: 800 }, '-phone': { width: 390, height: 800 } } as const;
 
-/** A third of the bytes of a PNG. */
+/** Takes a screenshot as WebP, which has a third of the bytes of a PNG. */
 async function take(page: Page, file: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });

@@ -6,13 +6,13 @@ const loopback = { host: '127.0.0.1' };
 const refused = (headers: Readonly<Record<string, string>>, door: Parameters<typeof foreignRequest>[1] = loopback): boolean =>
   foreignRequest(headers, door) !== undefined;
 
-describe('the door of a port', () => {
+describe('the origin check of a port', () => {
   it.each([
     ['a program', { host: '127.0.0.1:8787' }],
     ['a program that names localhost', { host: 'localhost:8787' }],
     ['the address bar', { host: '127.0.0.1:8787', 'sec-fetch-site': 'none' }],
     ['a page of this port', { host: '127.0.0.1:8787', 'sec-fetch-site': 'same-origin', origin: 'http://127.0.0.1:8787' }],
-  ])('lets %s in', (_who, headers) => {
+  ])('accepts %s', (_who, headers) => {
     expect(refused(headers)).toBe(false);
   });
 
@@ -21,13 +21,13 @@ describe('the door of a port', () => {
     ['a page of another port', { host: '127.0.0.1:8787', 'sec-fetch-site': 'same-site' }],
     ['a page of another port in a browser without Sec-Fetch-Site', { host: '127.0.0.1:8787', origin: 'http://127.0.0.1:8000' }],
     ['a page without an origin', { host: '127.0.0.1:8787', origin: 'null' }],
-    ['a page whose name was pointed at this machine', { host: 'evil.example:8787', 'sec-fetch-site': 'same-origin' }],
-    ['whoever names no host', {}],
-  ])('keeps %s out', (_who, headers) => {
+    ['a page whose domain resolves to this machine', { host: 'evil.example:8787', 'sec-fetch-site': 'same-origin' }],
+    ['a request without a Host header', {}],
+  ])('rejects %s', (_who, headers) => {
     expect(foreignRequest(headers, loopback)).toMatchObject({ code: 'FOREIGN_ORIGIN' });
   });
 
-  it('knows the names that it was told, and only asks for a name on loopback', () => {
+  it('accepts configured host names, and checks the Host header only on loopback', () => {
     const door = { host: '127.0.0.1', names: ['train.example'] };
     expect(refused({ host: 'train.example' }, door)).toBe(false);
     expect(refused({ host: '127.0.0.1:8787', origin: 'https://train.example', 'sec-fetch-site': 'same-origin' }, door)).toBe(false);
@@ -37,13 +37,13 @@ describe('the door of a port', () => {
     expect(refused({ host: 'any.example:80', 'sec-fetch-site': 'same-site' }, { host: '0.0.0.0' })).toBe(true);
   });
 
-  it('lets nobody in who says that he is of another site, whatever else he says', () => {
+  it('rejects every request whose Sec-Fetch-Site is another site, whatever its other headers', () => {
     const headers = fc.record({ host: fc.string(), origin: fc.string(), referer: fc.string() }, { requiredKeys: ['host'] });
     const site = fc.string().filter((text) => !['none', 'same-origin'].includes(text));
     fc.assert(fc.property(headers, site, (given, said) => refused({ ...given, 'sec-fetch-site': said })));
   });
 
-  it('answers to no name but its own, whatever is around it', () => {
+  it('takes no other domain for this machine, whatever the port', () => {
     const name = fc.domain().filter((text) => !text.endsWith('.localhost'));
     fc.assert(fc.property(name, fc.nat(65_535), (text, port) => !isLocalHostHeader(`${text}:${port}`)));
   });

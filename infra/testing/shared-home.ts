@@ -1,4 +1,4 @@
-// Settings for programs that use the Kafka of all tests and a store of their own.
+// Settings for programs that use the Kafka server that all tests share, and a store of their own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

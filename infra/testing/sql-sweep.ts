@@ -21,7 +21,7 @@ export interface Swept {
 
 interface Sweep {
   readonly kind: string;
-  /** One column, `name`. */
+  /** A query with one column, `name`. */
   readonly names: string;
   readonly positions: readonly positions.SqlPosition[];
   readonly isListed: (name: string) => boolean;
@@ -36,7 +36,7 @@ const COMBINED = `select arrayJoin([concat(name, suffix), concat(name, suffix, '
   (select name from system.functions where is_aggregate) as functions,
   (select name as suffix from system.aggregate_function_combinators) as combinators`;
 
-/** Where one check covers all names, CI tries one name in eight. */
+/** With `every`, one check covers all names of the kind, so CI tries only one name in `every`. */
 const sweeps: readonly Sweep[] = [
   { kind: 'functions', names: FUNCTIONS, positions: positions.functionPositions, isListed: isAllowedFunction },
   { kind: 'functions in texts', names: FUNCTIONS, positions: positions.namedInText, isListed: isAllowedAggregate, every: 8 },
@@ -115,8 +115,8 @@ async function isRefused(store: Store, query: string): Promise<boolean> {
 const LAMBDAS = ["lower, ['a']", "['a'], lower", "lower, map('a', 'b')", 'plus, [1], [2]', "lower, 'a'", "'a', lower", "lower, 1, ['a']"];
 
 /**
- * Allowed functions that take the bare name of another function as a lambda, except those with the prefix that all such functions have: the
- * sandbox recognizes these by it.
+ * Allowed functions that take the bare name of another function as a lambda, except those whose names begin with `array` or `map`: the
+ * sandbox recognizes these by the prefix.
  */
 export async function unknownTakersOfLambdas(store: Store): Promise<readonly string[]> {
   const rows = await store.query<{ name: string }>('select name from system.functions where not is_aggregate order by name');

@@ -14,7 +14,7 @@ const scripted = (script: string): Worker =>
   new Worker(`const { parentPort: port } = require('node:worker_threads'); ${script}`, { eval: true });
 
 describe('a learner thread that dies', { timeout: 60_000 }, () => {
-  it('refuses the pending call and all later ones with what it died of', async () => {
+  it('rejects the pending calls and all later ones with the error that ended it', async () => {
     const thread = await startThread(
       scripted(`port.postMessage({ kind: 'ready', backend: 'cpu' }); port.on('message', () => { throw new Error('out of luck'); });`),
       undefined,
@@ -27,7 +27,7 @@ describe('a learner thread that dies', { timeout: 60_000 }, () => {
     await thread.close();
   });
 
-  it('refuses when it just ends', async () => {
+  it('rejects calls when it exits without throwing an error', async () => {
     const thread = await startThread(
       scripted(`port.postMessage({ kind: 'ready', backend: 'cpu' }); port.on('message', () => process.exit(7));`),
       undefined,
@@ -47,7 +47,7 @@ describe('createLearner', { timeout: 60_000 }, () => {
     await expect(createLearner(options)).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
   });
 
-  it('logs through the logger it was given, counts what it leaves out, and refuses after it was closed', async () => {
+  it('logs to the given logger, reports the decisions that it leaves out, and rejects calls after it was closed', async () => {
     const logger = createRecordingLogger();
     const learner = await createLearner({ architecture, algorithm: 'reinforce', learningRate: 0.01, backend: 'cpu', logger });
     const start = await learner.initial(1);
@@ -64,7 +64,7 @@ describe('createLearner', { timeout: 60_000 }, () => {
     await expect(learner.initial(1)).rejects.toThrow('closed');
   });
 
-  it('answers calls in the order in which they were made, also those before close', async () => {
+  it('answers calls in the order in which they were made, including those made before close', async () => {
     const learner = await createLearner({ architecture, algorithm: 'grpo', learningRate: 0.01, backend: 'cpu' });
     const calls = [learner.initial(1), learner.initial(2), learner.close()] as const;
     const [first, second] = await Promise.all(calls);

@@ -1,6 +1,6 @@
 // Asks a language model whether an answer is correct. If a reply contains no verdict, the model is asked again a bounded number of times;
 // then the answer is marked invalid, which counts as incorrect and is also counted separately. A model that does not reply at all is an
-// error: nothing is recorded, and the next call of the evaluation resumes at this answer.
+// error: nothing is recorded, and the evaluation resumes at this answer when it is started again.
 import type { Generation, GenerationFailure, LanguageModel } from '../../streams/core/models.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { deriveSeed } from '../../streams/core/random.ts';

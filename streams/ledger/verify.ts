@@ -1,6 +1,5 @@
-// Verifies the ledger of one run from its first entry: the chain, the versions, that every trajectory that was admitted is
-// trained, discarded or still open, and none twice, and that every step's weights were published with the hash that the
-// step names.
+// Verifies the ledger of one run from its first entry: the hash chain and the versions are unbroken; every admitted trajectory is trained,
+// collected, discarded, or still open, and counted once; and the weights of every step were published with the hash that the step names.
 import type { EventByType } from '../../schemas/generated/events.ts';
 import { createOutcomes, type TrajectoryOutcomes } from './outcomes.ts';
 import { createLeaseAudit } from '../leases/audit-leases.ts';
@@ -23,9 +22,9 @@ export interface LedgerReport {
   readonly admitted: number;
   readonly trained: number;
   readonly collected: number;
-  /** Trajectories that were discarded; discards of other attempts of a trained trajectory are none. */
+  /** Discarded trajectories. A discard of another attempt of a trained trajectory does not count. */
   readonly discarded: number;
-  /** Trajectories of groups of which nothing was trained or discarded. */
+  /** Trajectories of groups from which no trajectory was trained, collected, or discarded yet. */
   readonly open: number;
   /** False while the run continues, or after it was extended. */
   readonly finished: boolean;
@@ -41,14 +40,14 @@ export interface LedgerVerifier {
   /** Entries in the order of the log; `body` is the Avro body. */
   entry(entry: LedgerEntry, body: Buffer, offset: number): void;
   /**
-   * Published policies, in any order; `sha256` is what was computed from the weights, not what the event claims, where they are ours. One that was
-   * found after the entries were read, of a run that goes on, may be newer than they.
+   * Published policies, in any order. `sha256` is computed from the weights; for an external trainer, it is what the event claims. While a
+   * run continues, a policy that is read after the entries may be newer than the last entry.
    */
   policy(event: EventByType['PolicyPublished'], sha256: string, found?: 'before entries' | 'after entries'): void;
   report(): LedgerReport;
 }
 
-/** What entries say of steps, batches and trajectories. */
+/** The steps, batches, and trajectories that the entries record. */
 function createBook() {
   const outcomes = createOutcomes();
   const leases = createLeaseAudit();
@@ -72,7 +71,7 @@ function createBook() {
           const found = outcomes.rewound(to);
           return found === trajectories
             ? []
-            : [`version ${version} discards ${trajectories} trajectories, the steps behind it trained ${found}`];
+            : [`version ${version} discards ${trajectories} trajectories, the steps that it abandons trained ${found}`];
         }
         case 'BatchCollected': {
           const problems = batchProblems(entry.event, batch, outcomes);
@@ -196,7 +195,7 @@ const NOT_TOLD = -1;
 const UNEXPLAINED =
   'trajectories were admitted and neither trained nor discarded when the run ended; the version that wrote its end did not say whether they were still open or lost';
 
-/** What the end of the run says of it, as far as its version says so. */
+/** Compares the totals in RunFinished with those of the entries; an older version recorded no totals. */
 function compareTotals(
   end: EventByType['RunFinished'],
   found: Omit<ReturnType<TrajectoryOutcomes['report']>, 'problems'>,
@@ -208,7 +207,7 @@ function compareTotals(
 }
 
 interface MadeVersion {
-  /** Of its weights; empty when nobody has named them. */
+  /** Hash of its weights; empty until an entry names it. */
   readonly sha256: string;
   readonly parent: number;
 }
@@ -222,7 +221,7 @@ function noteVersion(made: Map<number, MadeVersion>, { type, event }: LedgerEntr
 }
 
 interface LedgerVersions {
-  /** What the ledger names, by version. */
+  /** Versions that ledger entries made. */
   readonly made: ReadonlyMap<number, MadeVersion>;
   readonly published: ReadonlyMap<number, MadeVersion>;
   readonly mayBeNewer: ReadonlySet<number>;

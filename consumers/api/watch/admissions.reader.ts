@@ -1,4 +1,5 @@
-// The admissions of a whole run, aggregated into spans of equal numbers of entries with their last admission and extremes.
+// The admissions of a whole run, aggregated into spans of equally many ledger entries. Each span has its last admission, and the minimum
+// and maximum of `capacity` and `running`.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { ListPage } from '../list.ts';
 import type { RowOf } from '../columns.ts';

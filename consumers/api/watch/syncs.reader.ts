@@ -7,7 +7,7 @@ import type { syncColumns } from './watch.columns.ts';
 
 type SyncRow = RowOf<typeof syncColumns>;
 
-/** Workers of the newest versions up to `to_version`, oldest version first. */
+/** One row for each worker and version, for the newest `versions` versions up to `to_version`; oldest version first. */
 export async function readSyncs(
   store: Store,
   run: string,

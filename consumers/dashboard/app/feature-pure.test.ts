@@ -46,9 +46,9 @@ it('a command is quoted for a shell', () => {
   expect(curlOf('http://a', ["/v1/runs?q=it's", '/b'])).toBe(`curl -s 'http://a/v1/runs?q=it'\\''s'\ncurl -s 'http://a/b'`);
 });
 
-describe('blocks of two attempts', () => {
+describe('a block of two aligned attempts', () => {
   const act = (tool: string) => ({ turn: 0, tool, arguments: tool });
-  it('end where both did the same, and contain every turn', () => {
+  it('ends after an equal pair or with the last one, and contains every turn', () => {
     const tools = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(tools, tools, (left, right) => {
@@ -62,13 +62,13 @@ describe('blocks of two attempts', () => {
   });
 });
 
-describe('the bound of a trajectory', () => {
+describe('the staleness limit of a trajectory', () => {
   const flow = {
     max_staleness: 2,
     columns: { version_first: [1, 4, -1] },
     versions: { numbers: [1, 2, 3, 4, 5], at_ms: [10, 20, 30, 40, 50] },
   } as unknown as ApiFlow;
-  it('is the publication of the first version that is too new', () => {
+  it('is the time at which the first version that is too new was published', () => {
     expect([boundOf(flow, 0), boundOf(flow, 1), boundOf(flow, 2), boundOf(flow, -1)]).toEqual([40, undefined, undefined, undefined]);
   });
 });
@@ -89,7 +89,7 @@ describe('completion of a statement', () => {
     expect(at('SELECT step')).not.toContain('step');
   });
 
-  it('replaces the word with the choice', () => {
+  it('replaces the word at the cursor with the chosen name', () => {
     const text = 'SELECT rew FROM steps';
     const { from } = completionsFor(text, 10, tables);
     expect(complete(text, 10, { from, chosen: 'reward_mean' })).toEqual({ text: 'SELECT reward_mean FROM steps', caret: 18 });

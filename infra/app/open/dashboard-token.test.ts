@@ -12,7 +12,7 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true });
 });
 
-it('is made at each start, and known to commands beside it', () => {
+it('makes a new automatic token at each start, which other commands can read', () => {
   const auto = { dashboardToken: 'auto', dataDir };
   expect(dashboardTokenOf(auto)).toBe('');
   const path = join(dataDir, 'dashboard-token');
@@ -28,7 +28,7 @@ it('is made at each start, and known to commands beside it', () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('is what is configured, or none', () => {
+it('uses a configured token, or none, and writes no file', () => {
   for (const dashboardToken of ['', 'a-token-of-my-own']) {
     const asked = { dashboardToken, dataDir };
     keepDashboardToken(asked, withDashboardToken(asked));

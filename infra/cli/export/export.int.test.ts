@@ -1,5 +1,4 @@
-// Exports of a short run out of the real engine, by the command that people use; read back by programs of others when
-// they are installed.
+// Exports a short run from the real engine with the command `turnstream export`, and reads the files back with pyarrow if it is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,10 +17,10 @@ import { command } from '../../testing/up.ts';
 const RUN = 'run-a';
 const GROUPS = 5;
 
-/** By tags, and by functions as the server told of them. */
+/** Search calls in both forms: two as tags, one as a function call that the server returned. */
 const SEARCHES = ['<search>x</search>', '<search>x</search>', 'So.<tool_calls>[{"id":"c","function":{"name":"search"}}]</tool_calls>'];
 
-/** Groups of three; sample 2 of the last group lost a turn, and the first end of each trajectory is told twice. */
+/** Groups of three trajectories. Sample 2 of the last group lacks its last turn; all other last turns and every end are recorded twice. */
 function rollouts() {
   return Array.from({ length: GROUPS }, (_, group) =>
     [0, 1, 2].flatMap((sample) => {
@@ -48,7 +47,7 @@ function rollouts() {
   ).flat();
 }
 
-/** The words of a line as a shell takes them. */
+/** The words of a command line, split as a shell does. */
 const wordsOf = (line: string): string[] => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 
 describe('turnstream export', { timeout: 300_000 }, () => {
@@ -98,7 +97,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     ).toHaveLength(GROUPS - 1);
   });
 
-  it('writes chats of rewarded trajectories that are whole', async () => {
+  it('writes chats of complete trajectories with a reward above 0', async () => {
     const chats = await rowsOf<{ messages: unknown; reward: number; trajectory_id: string }>('--what', 'sft');
     expect(chats.map(({ reward }) => reward).sort()).toEqual([...Array<number>(GROUPS).fill(0.5), ...Array<number>(GROUPS - 1).fill(1)]);
     expect(chats[0]).toMatchObject({
@@ -114,7 +113,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     expect((await run('--what', 'sft', '--format', 'jsonl')).error).toContain('1 trajectories left out');
   });
 
-  it('writes tool calls with ids, as chat templates take them', async () => {
+  it('writes tool calls with ids, in the form that chat templates expect', async () => {
     const [chat, other] = await rowsOf<{ messages: readonly Record<string, unknown>[] }>('--what', 'sft', '--chat', 'tools');
     expect(other?.messages[1]).toMatchObject({ content: 'So.', tool_calls: [{ function: { name: 'search' } }] });
     const [user, asking, told, answering] = chat?.messages ?? [];
@@ -137,7 +136,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     expect((await run('--what', what, '--limit', '2', '--out', out)).error).toContain(`2 rows of ${what}`);
   });
 
-  it('writes rows of tokens, whole and with the advantage within the group', async () => {
+  it('writes token-level rows of complete trajectories, with the advantage within the group', async () => {
     const rows = await rowsOf<{ row: number; branch: number; trajectory_id: string; reward: number; advantage: number; why_not: string }>(
       '--what',
       'rows',
@@ -146,7 +145,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     // sample 2 of the last group lost a turn
     expect(new Set(rows.map(({ trajectory_id: id }) => id)).size).toBe(GROUPS * 3 - 1);
     expect(rows.every(({ why_not: why }) => why === 'no_token_ids')).toBe(true);
-    // a turn that goes on from no other is a branch of its own
+    // a turn that continues no other turn starts its own branch
     const group = rows.filter(({ trajectory_id: id, branch }) => id.startsWith(`${RUN}-g0.`) && branch === 0);
     expect(group.map(({ reward }) => reward)).toEqual([0, 0.5, 1]);
     const [worst = NaN, middle, best = NaN] = group.map(({ advantage }) => advantage);
@@ -192,7 +191,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     else expect(found).toMatchObject({ code: 1, out: '', error: expect.stringContaining(code) as string });
   });
 
-  it('keeps a condition within its run', async () => {
+  it('applies a condition only to rows of the exported run', async () => {
     expect(await rowsOf('--what', 'trajectories', '--where', "reward > 2) or (run_id != 'x'")).toHaveLength(GROUPS * 3);
     expect((await command(env, 'export', '--run', 'none', '--what', 'turns')).error).toContain('the tables have nothing of it');
   });

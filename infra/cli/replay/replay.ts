@@ -1,5 +1,5 @@
-// Replays steps of a run for the command line. With `train`, updates run again on the backend that made them, because only there are the
-// weights identical bit for bit.
+// Replays steps of a run for the command line. With `train`, updates run again on the backend that made them, because other backends do not
+// give bit-identical weights.
 import type { OpenLearner } from '../../../consumers/trainer/replay-train.ts';
 import { replayRun, type ReplayTotal, type StepReplay } from '../../../consumers/trainer/replay.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
@@ -33,7 +33,7 @@ export function replaySteps(config: Config, request: ReplayRequest): Promise<Rep
       {
         runId: run,
         log: log.kafka.reader(),
-        // the rows of leased batches are made from the bytes of their turns
+        // rows of leased batches are built from the raw bytes of their turns
         events: log.eventsThrough({ late: ['TurnRecorded'] }),
         rollouts: log.eventsThrough({ view: rolloutView }),
         weights: fileWeights(found.dataDir),
@@ -51,14 +51,14 @@ const isBackend = (name: string): name is BackendName => (backendNames as readon
 function learnerOpener(config: Config, { run, backend: wanted, logger }: ReplayRequest): OpenLearner {
   return async ({ architecture, backend: recorded, step }) => {
     const backend = wanted ?? recorded;
-    const other = '--backend <name> repeats it on another one and tells how far apart the weights come out';
+    const other = '--backend <name> repeats it on another one and reports how much the weights differ';
     const doing = `repeating step ${step} of run ${run}: it was made on ${recorded}`;
     if (!isBackend(backend)) throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, which this version does not know; ${other}`);
     try {
       return await createLearner({ architecture, ...learningOf(config), backend, logger });
     } catch (cause) {
       if (!isPlatformError(cause, 'BACKEND_UNAVAILABLE') || wanted !== undefined) throw cause;
-      throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, and only there are the weights the same (${cause.message}); ${other}`, {
+      throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, and only that backend gives equal weights (${cause.message}); ${other}`, {
         cause,
       });
     }

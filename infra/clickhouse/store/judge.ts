@@ -10,7 +10,7 @@ interface JudgedStatement {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Throws ACCESS_DENIED for a statement that reaches out of the store, QUERY_WAS_CANCELLED for one that crashed it before. */
+/** Throws ACCESS_DENIED for a statement that accesses anything outside the store, QUERY_WAS_CANCELLED for one that crashed it before. */
 export type StatementJudge = (statement: JudgedStatement) => Promise<void>;
 
 /** Maximum number of cached statements that were found harmless. */

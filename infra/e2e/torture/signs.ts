@@ -12,7 +12,7 @@ export interface LogMark {
   /** Sum of the positions that the newest step committed in its transaction; an aborted one does not count. */
   readonly steps: number;
   readonly records: number;
-  /** Rollout records by which the sink's positions have grown. */
+  /** Rollout records that the sink has stored, by the growth of its positions. */
   readonly stored: number;
 }
 
@@ -88,7 +88,7 @@ export function createSigns(options: SignsOptions): RecoverySigns {
         if (found !== undefined) return found;
         await pause(LOOK_MS);
       }
-      throw new Error(`Kafka could not be asked for ${timeoutMs / 1000} s`);
+      throw new Error(`Kafka did not respond for ${timeoutMs / 1000} s`);
     },
     async back(target, from, { timeoutMs, ended }) {
       const began = Date.now();

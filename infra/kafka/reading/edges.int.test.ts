@@ -16,7 +16,7 @@ describe('readers and handlers', () => {
     await expect(read).rejects.toThrow('handler failed');
   });
 
-  it('delivers to a follower again what its handler failed at', async () => {
+  it('delivers a batch to a follower again if its handler failed', async () => {
     const [place] = await kafka.appendRaw('tasks', [{ key: null, value: Buffer.from('again'), partition: 1 }]);
     const seen: string[] = [];
     const errors: unknown[] = [];
@@ -86,7 +86,7 @@ describe('readers and handlers', () => {
 
   it('commits in onAssigned, before there was any batch', async () => {
     const group = `${server.namespace}.early`;
-    // A position behind the end of the log would be out of range, and the member would be assigned again.
+    // A position beyond the end of the log would be out of range, and the member would be assigned again.
     await kafka.appendRaw('evaluations', [{ key: null, value: Buffer.from('first'), partition: 0 }]);
     const consumer = kafka.group();
     onTestFinished(() => consumer.close());

@@ -32,7 +32,7 @@ export interface Choosing {
 
 const told = new Map<Profile, readonly Clause[]>();
 
-/** The clauses about a country that its own profile supports, good or bad; read once. */
+/** Every clause about a country that its own profile supports, suitable or not; cached. */
 function ownClauses(profile: Profile): readonly Clause[] {
   const clauses = told.get(profile) ?? readClauses(profile);
   told.set(profile, clauses);
@@ -113,8 +113,8 @@ function pickLead(leads: readonly IncomingLead[], random: () => number): Incomin
 }
 
 /**
- * Replaces a country with another one that leads to it, usually by a relation that leads nowhere else, otherwise together with a fact of
- * its own.
+ * Describes a country by another one that leads to it: either by a relation that leads to no other country, or by one that may lead to
+ * several, together with a fact about the country.
  */
 function relate(description: CountryDescription, profile: Profile, { random, suits }: Choosing): Changed | undefined {
   const leads = leadsTo(profile).filter(({ from }) => suits(from));
@@ -134,7 +134,7 @@ function relate(description: CountryDescription, profile: Profile, { random, sui
   };
 }
 
-/** Probability that the start is described by something that can be blurred; otherwise there is often nothing to blur. */
+/** Probability that the country at the start of the chain is described by words, which can be blurred; other facts often cannot. */
 const BLURRABLE = 0.75;
 
 const hasWords = (clause: Clause): boolean => clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' ');

@@ -7,7 +7,7 @@ const turn = (more: Partial<TurnTokens>): TurnTokens => ({ text: '', policy_span
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 
 describe('tokens of a turn', () => {
-  it('are the parts of the text between their ends, whatever the characters', () => {
+  it('are the parts of the text between consecutive end offsets, for any characters', () => {
     const parts = fc.array(fc.string({ unit: 'grapheme', maxLength: 5 }), { maxLength: 12 });
     fc.assert(
       fc.property(parts, (texts) => {
@@ -18,12 +18,12 @@ describe('tokens of a turn', () => {
     );
   });
 
-  it('take an end inside of a character for the end of it, and stay in the text', () => {
+  it('round an end inside a character up to the end of the character, and stay within the text', () => {
     expect(placesOf('a€b', [2, 3, 4, 5, 99])).toEqual([2, 2, 2, 3, 3]);
     expect(placesOf('😀', [1, 4])).toEqual([2, 2]);
   });
 
-  it('have the version of their span, and what was not reported is missing', () => {
+  it('have the version of their span; what was not reported is undefined', () => {
     const rows = tokensOf(turn({ text: 'ab', token_ends: [1, 2], policy_span_versions: [3, -1], policy_span_tokens: [1, 1] }));
     expect(rows).toEqual([
       { text: 'a', id: undefined, logprob: undefined, version: 3 },
@@ -35,7 +35,7 @@ describe('tokens of a turn', () => {
     expect(tokensOf(turn({ text: 'no tokens' }))).toEqual([]);
   });
 
-  it('are shaded by a nat, by version, or by turns', () => {
+  it('are shaded by likelihood, by version, or in alternation', () => {
     const rows = tokensOf(turn({ logprobs: [0, -1.5, null, -99], policy_span_versions: [4, 9], policy_span_tokens: [2, 2] }));
     expect(coloringsOf(rows, undefined)).toEqual(['likelihood', 'version', 'boundary']);
     expect(shadesOf(rows, 'likelihood')).toEqual([0, 1, -1, 7]);
@@ -44,7 +44,7 @@ describe('tokens of a turn', () => {
     expect(coloringsOf(tokensOf(turn({ token_ids: [1, 2] })), undefined)).toEqual(['boundary']);
   });
 
-  it('are shaded by what training did with them, but for those that the loss left out', () => {
+  it('are shaded by advantage, except those that the loss mask leaves out', () => {
     const rows = tokensOf(turn({ token_ids: [1, 2, 3] }));
     const shades = (advantage: number, mask: readonly number[] = []) => shadesOf(rows, 'advantage', { advantage, mask });
     expect(coloringsOf(rows, { advantage: 1, mask: [] })).toEqual(['advantage', 'boundary']);
@@ -57,7 +57,7 @@ describe('tokens of a turn', () => {
     expect(shades(1, [1, 0, 1])).toEqual([2, -1, 2]);
   });
 
-  it('keep their places where marks stand for what cannot be seen', () => {
+  it('keep their boundaries when invisible characters are shown as marks', () => {
     const rows = tokensOf(turn({ text: 'a\u202Eb rest', token_ends: [1, 4, 5] }));
     const { text, ends } = shownTokens(rows, ' rest');
     expect(ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end))).toEqual(['a', '‹U+202E›', 'b']);

@@ -1,4 +1,4 @@
-// Which place of a hard question each seen place can be, and what to look for next.
+// Matches the places seen so far with the places in a hard question, and decides what to look for next.
 import { followedBy, starts } from './fitting.ts';
 import type { FittingPlaces, SeenPlaces } from './fitting.ts';
 import type { ParsedQuestion } from './question.ts';
@@ -6,13 +6,13 @@ import type { Sighting } from './sightings.ts';
 
 interface SoughtPlace {
   readonly name: string;
-  /** How sure it is to be the place, 0 to 1. */
+  /** How well it fits a place of the question, 0 to 1. */
   readonly fit: number;
-  /** The same, times how far along the place is. */
+  /** `fit`, weighted by how close that place is to the one that is asked about. */
   readonly want: number;
 }
 
-/** A place whose page does not say which one follows; the page of that one says so. */
+/** A place whose page does not name the place that follows; the page of the place that follows names this one. */
 interface SearchBase {
   readonly from: Sighting;
   /** Number of the place that follows. */
@@ -21,11 +21,11 @@ interface SearchBase {
 }
 
 export interface Plan {
-  /** How sure a page that was read is to be the place that is asked about, 0 to 1. */
+  /** How well a page that was read fits the place that is asked about, 0 to 1. */
   found(url: string): number;
   /** What is known of an address that was not read; undefined if it fits no place. */
   sought(url: string): SoughtPlace | undefined;
-  /** The largest of them. */
+  /** The largest results of `found`, and of `want` in `sought`. */
   readonly bestFound: number;
   readonly bestSought: number;
   /** Names without a known address, most wanted first. */
@@ -42,7 +42,7 @@ interface Planning {
   readonly bases: SearchBase[];
 }
 
-/** Adds the places of one number: those to look for, and those whose followers say so themselves. */
+/** Adds the places that fit place `at`: those to look for, and those whose next place is named only on its own page. */
 function gather({ question, seen, sought, bases }: Planning, fitting: FittingPlaces, at: number): void {
   const { places } = question;
   const followersTell = places[at - 1]?.isTold === true;

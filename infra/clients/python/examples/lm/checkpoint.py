@@ -1,6 +1,6 @@
-"""What the trainer keeps: weights, the memory of the optimizer, the lineage, and the commit that it was about to make.
+"""What the trainer keeps: weights, the state of the optimizer, the lineage, and the commit that it was about to make.
 
-A checkpoint is one file that is replaced in one step. It is written behind the optimizer step and before the commit.
+A checkpoint is one file that is replaced atomically. It is written after the optimizer step and before the commit.
 """
 
 from __future__ import annotations
