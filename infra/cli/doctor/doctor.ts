@@ -79,7 +79,7 @@ async function maven({ dataDir }: Config): Promise<string> {
   const libs = join(resolve(dataDir), 'kafka', 'libs');
   if (existsSync(libs) && readdirSync(libs).some((file) => file.endsWith('.jar'))) return 'not needed: the jars of Kafka are there';
   try {
-    const { stdout } = await run(systemToolchain.maven, ['-version'], { timeout: 20_000 });
+    const { stdout } = await run(systemToolchain.maven, ['-Dstyle.color=never', '-version'], { timeout: 20_000 });
     return stdout.split('\n')[0] ?? '';
   } catch {
     throw new Error('not found; install Maven, set KAFKA_BROKERS, or use infra/docker/compose.yml');
