@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { isSet, loadConfig } from '../../config/load.ts';
@@ -79,8 +79,8 @@ async function maven({ dataDir }: Config): Promise<string> {
   const libs = join(resolve(dataDir), 'kafka', 'libs');
   if (existsSync(libs) && readdirSync(libs).some((file) => file.endsWith('.jar'))) return 'not needed: the jars of Kafka are there';
   try {
-    const { stdout } = await run(systemToolchain.maven, ['-Dstyle.color=never', '-version'], { timeout: 20_000 });
-    return stdout.split('\n')[0] ?? '';
+    const { stdout } = await run(systemToolchain.maven, ['-version'], { timeout: 20_000 });
+    return stripVTControlCharacters(stdout.split('\n')[0] ?? '');
   } catch {
     throw new Error('not found; install Maven, set KAFKA_BROKERS, or use infra/docker/compose.yml');
   }
