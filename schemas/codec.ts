@@ -1,5 +1,5 @@
-// Encodes events with the newest schema of their type and reads every version ever published, and later ones
-// that the registry knows. Resolvers are made once per (writer id, reader), never per message.
+// Encodes events with the newest schema of their type, and reads every version ever published, and later ones that a registry knows.
+// Resolvers are made once per (writer id, reader), never per message.
 import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
 import { countCheckOf } from './counts.ts';
@@ -15,9 +15,9 @@ export type DecodedOf<T extends EventType> = {
 /** Any event with its type. */
 export type DecodedEvent = DecodedOf<EventType>;
 
-/** A value in plain form: the fields of the newest schema of its type can be taken from where they lie. */
+/** A value in plain form (RecordLayout.fits): the fields of the newest schema of its type can be read directly from the bytes. */
 export interface PlainBytes {
-  /** With its frame: the record begins at `FRAME_BYTES`. */
+  /** The framed value: the record begins at `FRAME_BYTES`. */
   readonly value: Buffer;
   readonly layout: RecordLayout;
 }
@@ -29,11 +29,11 @@ export type DecodeResult =
   | { readonly ok: false; readonly reason: DecodeFailure; readonly schemaId: number | undefined; readonly cause: unknown };
 
 export interface Codec {
-  /** Framed bytes of one event. Throws when the event does not fit its schema: that is a bug of the caller. */
+  /** Framed bytes of one event. Throws when the event does not fit its schema: a bug in the caller. */
   encode<T extends EventType>(type: T, event: EventByType[T]): Buffer;
   /** Never throws: a value that cannot be read is a result with a reason. */
   decode(value: Buffer): DecodeResult;
-  /** Adds a writer schema learnt from a registry. Answers false when it is not one of our event types. */
+  /** Adds a writer schema from a registry. Returns false when it is of no event type of turnstream, or incompatible with it. */
   learn(schemaId: number, schema: string): boolean;
   /** Type of the event behind a schema id, without decoding. */
   typeOfId(schemaId: number): EventType | undefined;
@@ -41,36 +41,36 @@ export interface Codec {
 
 interface SchemaWriter {
   readonly type: EventType;
-  /** Reads the body behind the frame of a value. */
+  /** Decodes the body after the frame of a value. */
   readonly read: (value: Buffer) => unknown;
-  /** Of a type that is read late, unless the writer's schema is too different from ours. */
+  /** Set for a type in `late`, unless the writer's schema is too different from the newest one. */
   readonly layout?: RecordLayout;
 }
 
 interface SchemaReader {
   readonly avroType: avro.Type;
-  /** What decode gives: the same, or a view of it. */
+  /** The type that decode returns: `avroType`, or a view of it. */
   readonly decoded: avro.Type;
   readonly id: number;
   readonly schema: string;
-  /** Of a type that is read late: how its newest schema lies. */
+  /** The layout of the newest schema; set for a type in `late`. */
   readonly layout: RecordLayout | undefined;
 }
 
 /**
- * Fields that decode reads of some types; the rest of such a record is skipped without being turned into values, which
- * is three times as fast for a turn of 2 kB. Encoding always takes whole events.
+ * The fields that decode reads, for some types. It skips the other fields without creating values, which is three times as fast for a turn
+ * of 2 kB. Encoding always takes complete events.
  */
 type EventView = { readonly [T in EventType]?: readonly (keyof EventByType[T] & string)[] };
 
 export interface CodecOptions {
   /** The id that a registry assigned to a schema text; derived from the content by default. */
   readonly idOf?: (schema: string) => number;
-  /** Who decodes through a view must use its fields alone: the others are not there. */
+  /** Decoded events of these types have only the fields of the view. */
   readonly view?: EventView;
   /**
-   * Types whose values have plain bytes. Those that are plain are only checked by decode, and decoded each time that their `event` is asked
-   * for; any other is decoded and encoded anew. For readers that mostly look at the bytes, or keep them long.
+   * Types whose decoded events have plain bytes. decode only checks a value in plain form, which is then decoded at each access to `event`;
+   * any other value is decoded, and encoded again in plain form. For readers that mostly use the bytes, or keep them for long.
    */
   readonly late?: readonly EventType[];
 }
@@ -153,7 +153,7 @@ function readNow({ type, read }: SchemaWriter, value: Buffer, newest: NewestWrit
   return new LateEvent(writer, plain, layout) as unknown as DecodedEvent;
 }
 
-/** Its own plain bytes: there is one for each record that is kept. */
+/** It is its own PlainBytes, to save an object for each record that is kept. */
 class LateEvent implements PlainBytes {
   readonly value: Buffer;
   readonly layout: RecordLayout;
@@ -210,7 +210,7 @@ function makeWriter(parts: {
   }
 }
 
-/** Undefined also for a foreign schema with a type that ours do not use. */
+/** Undefined also for a foreign schema with a type for which there is no layout. */
 function knownLayout(writer: string, reader: string): RecordLayout | undefined {
   try {
     return layoutBetween(writer, reader);
@@ -219,7 +219,7 @@ function knownLayout(writer: string, reader: string): RecordLayout | undefined {
   }
 }
 
-/** In place: a view of the body would cost more than a tenth of reading it. */
+/** Decodes in place: a subarray of the body would cost more than a tenth of the decoding. */
 function readBody(value: Buffer, type: avro.Type, resolver?: ReturnType<avro.Type['createResolver']>): unknown {
   const read: { readonly value: unknown; readonly offset: number } = type.decode(value, FRAME_BYTES, resolver);
   if (read.offset < 0) throw new Error('truncated buffer');

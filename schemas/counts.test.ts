@@ -20,7 +20,7 @@ describe('a check of counts', () => {
     );
   });
 
-  it('takes -1, and nothing below, where the schema says by its default that a count may not have been recorded', () => {
+  it('takes -1, and nothing below, for a count that may not have been recorded', () => {
     const check = (tokens: number) => () => {
       countCheckOf(['prompt_tokens'], new Set(['prompt_tokens']))({ prompt_tokens: tokens });
     };
@@ -28,7 +28,7 @@ describe('a check of counts', () => {
     expect(check(-2)).toThrow(RangeError);
   });
 
-  it('looks into the policy spans, also of an event that has none', () => {
+  it('checks the policy spans, and takes an event that has none', () => {
     const check = countCheckOf(['policy_spans']);
     check({});
     check({ policy_spans: [{ tokens: 0 }, { tokens: 7 }] });

@@ -1,4 +1,4 @@
-/** Reads the numbers of variable length that Avro and Kafka share, and the bytes behind them, one after the other. */
+/** Reads the variable-length numbers that Avro and Kafka share, and length-prefixed bytes, one after the other. */
 export class Cursor {
   bytes: Buffer;
   at: number;
@@ -27,7 +27,7 @@ export class Cursor {
     return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
   }
 
-  /** Bytes after their length; null for a negative one. */
+  /** Length-prefixed bytes; null for a negative length. */
   block(): Buffer | null {
     const length = this.number();
     if (length < 0) return null;
@@ -48,7 +48,7 @@ export class Cursor {
     return this.bytes.readDoubleLE(this.at - 8);
   }
 
-  /** Passes over bytes after their length. */
+  /** Skips length-prefixed bytes. */
   skip(): void {
     const length = this.number();
     if (length > 0) this.at += length;

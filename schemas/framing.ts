@@ -20,5 +20,5 @@ export function frame(schemaId: number, body: Buffer): Buffer {
 /** The Avro body of a framed value; it does not depend on the registry that assigned the id. */
 export const bodyOf = (value: Buffer): Buffer => value.subarray(FRAME_BYTES);
 
-/** The header with the id of the dead letter on a record that was put back. It identifies the record if it fails again. */
+/** Header of a record that was put back: the id of its dead letter, which identifies the record if it fails again. */
 export const LETTER_HEADER = 'dead-letter-id';

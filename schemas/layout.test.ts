@@ -66,7 +66,7 @@ describe('a layout', () => {
     },
   );
 
-  it('passes over fields that the reader does not have, in any order, and is none for other types or without a default', () => {
+  it('skips fields that the reader does not have, in any order, and does not exist for a changed type or a missing default', () => {
     const field = (name: string, type: string, more: object = {}) => ({ name, type, ...more });
     const schemaOf = (...fields: readonly object[]): string => JSON.stringify({ type: 'record', name: 'R', fields });
     const [a, b] = [field('a', 'string'), field('b', 'int', { default: 7 })];
@@ -92,7 +92,7 @@ describe('a layout', () => {
     expect(layoutBetween(schemaOf(field('a', 'int')), schemaOf(field('a', 'long')))).toBeUndefined();
   });
 
-  it('says of nothing that it fits which avsc would not read, or would read as something else', () => {
+  it('fits no bytes that avsc would not read, or would read as something else', () => {
     const schema = JSON.parse(latestSchema('TurnRecorded').schema) as object;
     const type = parse(schema);
     const layout = layoutOf(JSON.stringify(schema));
@@ -112,7 +112,7 @@ describe('a layout', () => {
     expect(fitting).toBeGreaterThan(100);
   });
 
-  it('knows what is not plain', () => {
+  it('does not fit bytes that are not in plain form', () => {
     const number = (bytes: readonly number[]): Buffer => Buffer.from(bytes);
     expect(fits(record('int'), number([0xff, 0xff, 0xff, 0xff, 0x0f]))).toBe(true);
     expect(fits(record('int'), number([0xff, 0xff, 0xff, 0xff, 0x1f]))).toBe(false);
@@ -152,7 +152,7 @@ describe('a layout', () => {
     expect(fits(record('string'), number([9]))).toBe(false);
   });
 
-  it('is refused for types that none of our schemas has', () => {
+  it('throws for types that no published schema uses', () => {
     expect(() => layoutOf(JSON.stringify(record({ type: 'map', values: 'int' })))).toThrow(RangeError);
     expect(() => layoutOf(JSON.stringify(record({ type: 'array', items: 'null' })))).toThrow(RangeError);
   });

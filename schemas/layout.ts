@@ -1,6 +1,6 @@
-// Where the fields of an Avro record lie in its bytes, found without making a value of any of them: a reader that only
-// moves texts from one place to another never turns them into strings. Each published version of a schema has its own layout, which finds
-// the fields of the newest one: those that it lacks lie in the defaults.
+// Finds the positions of the fields of an Avro record in its bytes without decoding values: a reader that only moves texts from one place
+// to another never turns them into strings. Each published version of a schema has its own layout, which finds the fields of the newest
+// version; those that it lacks are found in the encoded defaults.
 import { isUtf8 } from 'node:buffer';
 import avro from 'avsc';
 import { COUNTS } from './counts.ts';
@@ -12,24 +12,24 @@ export interface RecordLayout {
   /** Encoded defaults of the fields that the writer does not have. */
   readonly defaults: Buffer;
   /**
-   * True when the bytes from `start` to the end are one record in plain form: whole numbers within their type, texts in
-   * UTF-8, no block of an array with a negative count, an array of 32-bit numbers in one block, no negative count of anything. Such a record
+   * True when the bytes from `start` to the end are one record in plain form: integers within the range of their type, texts in UTF-8, no
+   * array block with a negative count, each array of 32-bit numbers in one block, and no negative value in a field of COUNTS. Such a record
    * decodes without an error. False does not mean that the record is invalid.
    */
   fits(bytes: Buffer, start: number): boolean;
   /**
-   * Writes the position of each of the reader's fields to `starts`, for a record that fits and begins at `start`. A field that begins at `at`
-   * of `defaults` has `~at`, which is negative.
+   * Writes the position of each of the reader's fields to `starts`, for a record that fits and begins at `start`. A field whose
+   * default begins at `at` in `defaults` gets `~at`, which is negative.
    */
   locate(bytes: Buffer, start: number, starts: Int32Array): void;
   /**
-   * A pass over records that fit, which calls `takes`, by the place of the reader's field, in the order of the bytes. A field without one is
-   * passed over, and so is everything behind the last one that has one. Nothing is taken of a field that the writer does not have.
+   * A pass over a record that fits. It calls the functions of `takes`, which is indexed by the reader's fields, in the order of the bytes.
+   * It skips fields without one, and ends after the last one. The function of a field that the writer does not have is not called.
    */
   passOf(takes: readonly (FieldTake | undefined)[]): FieldTake;
 }
 
-/** Takes what lies at the cursor for one row, and moves the cursor past it. */
+/** Reads the value at the cursor for one row, and moves the cursor past it. */
 export type FieldTake = (cursor: Cursor, row: number) => void;
 
 type AvroSchema = string | readonly AvroSchema[] | ComplexSchema;
@@ -46,12 +46,12 @@ interface ComplexSchema {
   readonly fields?: readonly SchemaField[];
 }
 
-/** Passes over one value. Answers false when it is not in plain form; what runs past the end is found at the end. */
+/** Skips one value. Returns false when it is not in plain form; a value that runs past the end is detected at the end. */
 type ValueSkipper = (cursor: Cursor) => boolean;
 
 /**
- * The layout of what `writer` wrote for `reader`, both the text of a record's schema. Undefined when a field has another type in each, or
- * is missing without a default: such records have to be decoded. Throws RangeError for a type that none of our schemas has.
+ * Finds the fields of `reader` in records of `writer`; both are the text of a record's schema. Undefined when a field has different types
+ * in them, or is missing without a default: such records have to be decoded. Throws RangeError for a type that no published schema uses.
  */
 export function layoutBetween(writer: string, reader: string): RecordLayout | undefined {
   const plan = planOf(writer, reader);
@@ -69,7 +69,7 @@ interface ReadingPlan {
   /** Names of the reader's fields. */
   readonly fields: readonly string[];
   readonly defaults: Buffer;
-  /** For each of the reader's fields, the place of the writer's, or `~at` of its default. */
+  /** For each of the reader's fields, the index of the writer's, or `~at` of its default. */
   readonly sources: readonly number[];
 }
 
@@ -104,7 +104,7 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
   };
   const [checks, skips] = [passesOf({ text: checkText, wholes: checkWholes }), passesOf({ text: skipBytes, wholes: skipWholes })];
   const cursor = new Cursor(Buffer.alloc(0));
-  /** The place among the reader's fields; -1 for one that it does not have. */
+  /** For each of the writer's fields, the index of the reader's; -1 for one that it does not have. */
   const places = fields.map((_, at) => sources.indexOf(at));
   const absent = sources.flatMap((source, place) => (source < 0 ? [{ place, source }] : []));
   return {
@@ -138,7 +138,7 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
   };
 }
 
-/** Up to this length a loop is faster than a call out of JavaScript. */
+/** Up to this length, bytes, a loop is faster than a call of native code. */
 const SHORT = 96;
 
 function skipBytes(cursor: Cursor): boolean {
@@ -158,7 +158,7 @@ function checkText(cursor: Cursor): boolean {
   return true;
 }
 
-/** A number of at most `whole` bytes, or of one more that is at most `last`. */
+/** A number of at most `whole` bytes, or with one more byte of at most `last`. */
 const checkNumber =
   (whole: number, last: number): ValueSkipper =>
   (cursor) => {
@@ -182,9 +182,9 @@ const skipFixed =
 
 const primitives: ReadonlyMap<string, ValueSkipper> = new Map([
   ['null', () => true],
-  // What Avro calls a boolean is the byte 0 or 1.
+  // An Avro boolean is the byte 0 or 1.
   ['boolean', checkNumber(0, 1)],
-  // 32 bits; and 53, which a number of JavaScript holds.
+  // 32 bits, and the 53 bits that a JavaScript number holds.
   ['int', checkNumber(4, 0x0f)],
   ['long', checkNumber(7, 0x0f)],
   ['float', skipFixed(4)],
@@ -192,17 +192,17 @@ const primitives: ReadonlyMap<string, ValueSkipper> = new Map([
   ['bytes', skipBytes],
 ]);
 
-/** What a first pass checks and later ones do not. */
+/** The functions in which a checking pass and a skipping pass differ. */
 interface PassKind {
   readonly text: ValueSkipper;
   readonly wholes: ValueSkipper;
 }
 
-/** Passes of the types of one schema. */
+/** Builds the passes over the types of one schema. */
 class Passes {
   readonly #text: ValueSkipper;
   readonly #wholes: ValueSkipper;
-  /** Records by their names, by which other fields may ask for them again. */
+  /** Record types by name, because later fields may refer to them by name. */
   readonly #named = new Map<string, ValueSkipper>();
 
   constructor({ text, wholes }: PassKind) {
@@ -270,7 +270,7 @@ function checkWholes(cursor: Cursor): boolean {
   for (let left = count; left > 0 && at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
     const isMore = byte >>> 7;
-    // The fifth byte ends it and holds four bits.
+    // A fifth byte must be the last one, and holds four bits.
     flaws |= (before >> 2) & ((0x0f - byte) >>> 31);
     before = (before + 1) & -isMore & 7;
     left -= 1 - isMore;
@@ -279,7 +279,7 @@ function checkWholes(cursor: Cursor): boolean {
   return flaws === 0 && bytes[at] === 0;
 }
 
-/** Of a list that was checked. */
+/** For a list that was checked. */
 function skipWholes(cursor: Cursor): boolean {
   const { bytes } = cursor;
   const count = cursor.number();

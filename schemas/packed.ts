@@ -1,6 +1,6 @@
-// Lists of numbers in the bytes of a record in plain form, where each list is one block. Values are copied straight to their destination: floats
-// as they are, because Avro and every machine that runs Node are little-endian; whole numbers by branch-free decoding, which is twice as fast
-// because their lengths are unpredictable.
+// Lists of numbers in the bytes of a record in plain form, where each list is one block. Values are copied directly to their destination:
+// floats as they are, because Avro and every machine that runs Node are little-endian; whole numbers by branch-free decoding, which is
+// twice as fast because their lengths are unpredictable.
 import { Cursor } from './cursor.ts';
 
 /** A list in the bytes of a record. */
@@ -13,7 +13,7 @@ export interface PackedList<T> {
 abstract class PackedBlock {
   readonly length: number;
   protected readonly bytes: Buffer;
-  /** Of the first number. */
+  /** Position of the first number. */
   protected readonly start: number;
 
   constructor(bytes: Buffer, at: number) {

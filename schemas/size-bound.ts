@@ -1,4 +1,4 @@
-// Upper bounds of the encoded size of a record's fields, derived from its schema, so that a record need not be encoded to know that it fits.
+// Upper bounds of the encoded size of a record's fields, derived from its schema, to know whether a record fits without encoding it.
 
 type Schema = string | readonly Schema[] | Complex;
 
@@ -16,7 +16,7 @@ interface Field {
 
 type Bound = (value: unknown) => number;
 
-/** The largest length or count, and the largest number. */
+/** Maximum size of a length or count, and of any number, bytes. */
 const [COUNT_BYTES, LONG_BYTES] = [5, 10];
 
 const length = (value: unknown): number => (value as { readonly length: number }).length;

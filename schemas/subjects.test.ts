@@ -32,7 +32,7 @@ describe('subjects', () => {
   });
 });
 
-describe('ids out of the content', () => {
+describe('schema ids from the content', () => {
   it('differ among everything that was published', () => {
     expect(new Set(publishedSchemas.map(({ schema }) => contentId(schema))).size).toBe(publishedSchemas.length);
   });

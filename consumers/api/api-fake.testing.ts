@@ -1,4 +1,4 @@
-// Shared by the tests of the API over a fake store: one server for all, and one with options of its own.
+// Shared by the tests of the API over a fake store: one server for all of them.
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi } from '../../infra/testing/api.ts';
@@ -7,7 +7,7 @@ import { createFakeStore, type RecordedStatement } from '../../infra/testing/fak
 type Answer = (asked: RecordedStatement) => readonly object[];
 let answer: Answer = () => [];
 
-/** What the store answers until the test is over; nothing unless it is told. */
+/** Sets what the store answers until the end of the test; by default, it has no rows. */
 export function storeAnswers(next: Answer): void {
   answer = next;
 }

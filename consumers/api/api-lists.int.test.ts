@@ -4,7 +4,7 @@ import { HEAVY } from './columns.ts';
 import type { JsonObject } from '../../infra/testing/json.ts';
 import { type JsonSchema, allPages, components, copyOf, get, itemsOf, run, schemas, server, store } from './api.testing.ts';
 
-/** Resolves a reference of the document. */
+/** Resolves a reference of the OpenAPI document. */
 function follow(schema: JsonSchema): JsonSchema {
   const { $ref } = schema;
   return $ref === undefined ? schema : components[$ref.split('/').at(-1) ?? '']!;
@@ -67,7 +67,7 @@ describe('lists', () => {
     for (const limit of [1, 2, 5]) expect(await allPages(url, limit)).toEqual(whole);
   });
 
-  it('have the columns that the document says, of the types that it says', async () => {
+  it('have the columns and the types that the OpenAPI document describes', async () => {
     const pages: readonly (readonly [string, string])[] = [
       ['/v1/runs', '/v1/runs'],
       ['/v1/runs/{run}/steps', `${run}/steps`],
@@ -94,7 +94,7 @@ describe('lists', () => {
     }
   });
 
-  it('take their own cursors alone', async () => {
+  it('accept only their own cursors', async () => {
     const cursorOf = async (url: string) => String((await get(`${url}${url.includes('?') ? '&' : '?'}limit=1`))['next_cursor']);
     const lists = [
       `${run}/steps`,
@@ -122,7 +122,7 @@ describe('lists', () => {
     }
   });
 
-  it('stay where they are when rows come in between', async () => {
+  it('keep their later pages the same when rows are added between two pages', async () => {
     const first = await get(`${run}/trajectories?limit=5`);
     const rest = await get(`${run}/trajectories?limit=50&cursor=${String(first['next_cursor'])}`);
     const before = await itemsOf(`${run}/trajectories`);
@@ -137,7 +137,7 @@ describe('lists', () => {
     await store.command(`alter table trajectories delete where trajectory_id = '${storyRun}-g9-0.9' settings mutations_sync = 2`);
   });
 
-  it('show once what the log holds twice', async () => {
+  it('return a row once that the log holds twice', async () => {
     const id = `${storyRun}-g1-0.0`;
     await store.insert('trajectories', [await copyOf('trajectories', id, 'trajectory_id')], 'twice');
     expect(await itemsOf(`${run}/trajectories`)).toHaveLength(12);
@@ -188,7 +188,7 @@ describe('filters of trajectories', () => {
 describe('sorted trajectories', () => {
   const columns = { finished_at: 'finished_at', reward: 'reward', turns: 'turns', tokens: 'completion_tokens' } as const;
 
-  it('come in the order of their column, with what has no value last', async () => {
+  it('are in the order of the column, those without a value last', async () => {
     const nameless = { ...(await copyOf('trajectories', `${storyRun}-g1-0.0`, `'${storyRun}-g9-0.8'`)), reward: 'nan' };
     const other = { ...(await copyOf('trajectories', `${storyRun}-g1-0.0`, `'${storyRun}-g9-0.9'`)), reward: 'nan' };
     await store.insert('trajectories', [nameless, other], 'without-reward');

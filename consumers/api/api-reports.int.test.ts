@@ -26,7 +26,7 @@ describe('reports', () => {
     await store.command(`alter table trajectories delete where startsWith(trajectory_id, '${storyRun}-long') settings mutations_sync = 2`);
   });
 
-  it('count what a list counts', async () => {
+  it('agree with the list of trajectories', async () => {
     const rows = await itemsOf(`${run}/trajectories?limit=1000`);
     const costs = await itemsOf(`${run}/cost`);
     expect(costs.reduce((sum, row) => sum + Number(row['trajectories']), 0)).toBe(rows.length);
@@ -63,7 +63,7 @@ describe('reports', () => {
     expect((await server.app.inject(`${run}/compare?with=nobody`)).statusCode).toBe(404);
   });
 
-  it('answer with the columns that are asked for', async () => {
+  it('return only the columns that are asked for', async () => {
     const [step] = await itemsOf(`${run}/steps?fields=reward_mean,loss`);
     expect(Object.keys(step ?? {})).toEqual(['reward_mean', 'loss']);
     const page = await get(`${run}/trajectories?fields=answer&limit=5`);
@@ -74,7 +74,7 @@ describe('reports', () => {
   });
 });
 
-describe('the rest', () => {
+describe('other lists and filters', () => {
   it.each([
     ['/v1/questions?accepted=true', 3],
     ['/v1/questions?accepted=false', 1],
@@ -102,12 +102,12 @@ describe('the rest', () => {
     expect(await itemsOf(url)).toHaveLength(count);
   });
 
-  it('gives the bytes of a dead letter to who asks', async () => {
+  it('return the bytes of a dead letter on request', async () => {
     const [letter] = await itemsOf('/v1/dead-letters?fields=original_value_base64');
     expect(Buffer.from(String(letter?.['original_value_base64']), 'base64').toString()).toBe('junk');
   });
 
-  it('shows an evaluation that is not over without scores', async () => {
+  it('show an unfinished evaluation without scores', async () => {
     expect(await get('/v1/evaluations/eval-2')).toMatchObject({ status: 'running', avg_f1: null, completed_at: null });
     expect(await get('/v1/evaluations/eval-1')).toMatchObject({ status: 'completed', avg_f1: 0.75 });
     expect(await itemsOf('/v1/evaluations/eval-2/scores')).toEqual([]);

@@ -71,8 +71,8 @@ describe('bad requests', () => {
     ['an unknown format', { query: 'select 1', format: 'Native' }],
     ['an unknown field', { query: 'select 1', settings: { readonly: 0 } }],
     ['params that are no object', { query: 'select 1', params: 'a' }],
-    ['a param of no simple value', { query: 'select 1', params: { a: { b: 1 } } }],
-    ['a param in many arrays', { query: 'select 1', params: { a: [[[[1]]]] } }],
+    ['a param that is an object', { query: 'select 1', params: { a: { b: 1 } } }],
+    ['a param of arrays that are nested too deeply', { query: 'select 1', params: { a: [[[[1]]]] } }],
     ['a param with an odd name', { query: 'select 1', params: { 'a b': 1 } }],
   ])('SQL with %s', async (_what, payload) => {
     const { app } = shared;
@@ -133,7 +133,7 @@ describe('what is not there', () => {
 });
 
 describe('the store', () => {
-  it('away is 503 and says when to come back', async () => {
+  it('when unavailable gives 503 and the time to retry after', async () => {
     storeAnswers(() => {
       throw new PlatformError('STORE_UNAVAILABLE', 'querying at http://secret');
     });
@@ -144,7 +144,7 @@ describe('the store', () => {
     expect(reply.body).not.toContain('secret');
   });
 
-  it('that reads for too long is no bug: the answer says to ask for less', async () => {
+  it('when it reaches its time limit gives 422 and advises to ask for less', async () => {
     storeAnswers(() => {
       throw new PlatformError('STORE_REFUSED', 'querying at http://secret', { context: { clickhouseCode: 159 } });
     });
@@ -154,7 +154,7 @@ describe('the store', () => {
     expect(reply.body).not.toContain('secret');
   });
 
-  it('that refuses a statement of ours is our bug', async () => {
+  it('when it refuses a statement of the API gives 500', async () => {
     storeAnswers(() => {
       throw new PlatformError('STORE_REFUSED', 'querying: secret');
     });
@@ -163,7 +163,7 @@ describe('the store', () => {
     expect(reply.body).not.toContain('secret');
   });
 
-  it('gets every value bound, and light columns only', async () => {
+  it('gets every value as a bound parameter, and reads no heavy columns', async () => {
     const server = shared;
     const evil = "x' or 1=1 --";
     await get(
@@ -180,7 +180,7 @@ describe('the store', () => {
     expect(store.asked[0]?.params).toMatchObject({ question_holds: evil, tool_is: evil, step_is: 3, reward_least: 0.5, page_rows: 55 });
   });
 
-  it('is asked for heavy columns by name', async () => {
+  it('reads the heavy columns that a request names', async () => {
     await get(shared, '/v1/trajectories/t.0/turns?run=a&fields=text,tool_result');
     expect(store.asked[0]?.sql).toMatch(/\btext, tool_result\b/);
   });

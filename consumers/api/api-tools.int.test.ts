@@ -4,7 +4,7 @@ import { storyRun } from '../../infra/testing/api-story.ts';
 import type { JsonObject } from '../../infra/testing/json.ts';
 import { get, itemsOf, run, server, store } from './api.testing.ts';
 
-it('a tool has as many calls in its latencies as the list of its calls', async () => {
+it('the latencies of a tool count the same calls as the list of its calls', async () => {
   for (const tool of ['access', 'search']) {
     const rows = await itemsOf(`${run}/tool-calls?tool=${tool}&limit=1000`);
     const one = await get(`${run}/tools/${tool}`);
@@ -21,7 +21,7 @@ it('a tool has as many calls in its latencies as the list of its calls', async (
   expect((await server.app.inject(`${run}/tools/nothing`)).statusCode).toBe(404);
 });
 
-it('a search takes an expression of RE2, and says what is wrong with one', async () => {
+it('a search takes a text, an RE2 expression, or both, and refuses an invalid expression', async () => {
   const id = `${storyRun}-g1-0.0`;
   const texts = (await itemsOf(`/v1/trajectories/${id}/turns?fields=text`)).map((row) => String(row['text']));
   const word = /\w{3,}/.exec(texts.join(' '))?.[0] ?? '';
@@ -45,7 +45,7 @@ it('a search takes an expression of RE2, and says what is wrong with one', async
   }
 });
 
-it('admissions in spans lose none and keep their extremes', async () => {
+it('spans of admissions count each admission once, and keep the minimum and the maximum', async () => {
   const at = '2026-11-20 08:00:00.000000';
   const rows = Array.from({ length: 100 }, (_, index) => ({
     ...{ run_id: storyRun, sequence: 1_000 + index * 3, version: index, capacity: index === 41 ? -7 : 5, running: index === 77 ? 99 : 4 },

@@ -3,8 +3,8 @@ import { storyRun } from '../../infra/testing/api-story.ts';
 import type { JsonObject } from '../../infra/testing/json.ts';
 import { allPages, get, itemsOf, run, server, store } from './api.testing.ts';
 
-describe('what a run says', () => {
-  it('about itself', async () => {
+describe('what the API returns', () => {
+  it('about a run', async () => {
     expect(await get(run)).toMatchObject({
       run_id: storyRun,
       status: 'running',
@@ -27,7 +27,7 @@ describe('what a run says', () => {
     });
   });
 
-  it('about what was kept and what was not', async () => {
+  it('about trained and discarded trajectories', async () => {
     const bias = await get(`${run}/selection-bias`);
     expect(bias['items']).toMatchObject([
       { step: 1, kept: 2, kept_turns_mean: 2, discarded: 2, discarded_turns_mean: 4 },
@@ -42,7 +42,7 @@ describe('what a run says', () => {
     expect(await itemsOf(`${run}/discarded?reason=stale&version=1`)).toHaveLength(2);
   });
 
-  it('about its tools', async () => {
+  it('about the tools of a run', async () => {
     expect(await get(`${run}/tools`)).toMatchObject({
       items: [
         { tool: 'search', calls: 18, failure_rate: 0 },
@@ -73,7 +73,7 @@ describe('what a run says', () => {
     expect(await itemsOf(`/v1/trajectories/${storyRun}-g4-0.0/turns`)).toEqual([]);
   });
 
-  it('about a group, by both addresses', async () => {
+  it('about a group, by both paths', async () => {
     const group = await get(`/v1/groups/${storyRun}-g1-0`);
     expect(group).toMatchObject({
       run_id: storyRun,
@@ -116,7 +116,7 @@ describe('a trajectory of 30,000 turns', () => {
     expect(rows.map(({ turn }) => turn)).toEqual(Array.from({ length: turns }, (_, turn) => turn));
   });
 
-  it('is entered in the middle, and goes on from there', async () => {
+  it('can be read from the middle on', async () => {
     const page = await get(`${address}&min_turn=15000&limit=50`);
     const next = await get(`${address}&min_turn=15000&limit=50&cursor=${String(page['next_cursor'])}`);
     const numbers = [page, next].flatMap(({ items }) => (items as JsonObject[]).map(({ turn }) => turn));

@@ -12,15 +12,15 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-/** A server of its own, for what the shared one has not. */
+/** A separate server, for options that the shared one does not have. */
 async function apiWith(options: Partial<TestApiOptions>): Promise<HttpServer> {
   const server = await testApi({ store, ...options });
   open.push(server);
   return server;
 }
 
-describe('the document', () => {
-  it('names every operation once, for generated code', async () => {
+describe('the OpenAPI document', () => {
+  it('gives every operation a unique name, for generated code', async () => {
     const { body } = await get(shared, '/openapi.json');
     const paths = Object.values(body['paths'] as Record<string, Record<string, { operationId: string }>>);
     const names = paths.flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
@@ -88,7 +88,7 @@ describe('the document', () => {
     for (const { responses } of operations) expect(responses).toHaveProperty('default');
   });
 
-  it('has the routes of every file of routes', () => {
+  it('has the routes of every route file', () => {
     const registered = readFileSync('consumers/api/api.ts', 'utf8');
     const files = sourceFiles(['consumers/api']).filter((path) => path.endsWith('.route.ts'));
     expect(files.length).toBeGreaterThan(5);

@@ -1,4 +1,4 @@
-// Shared by the tests of the API over real tables: a store with the story of a run, and a server over it.
+// Shared by the tests of the API over real tables: a store with the run of api-story.ts, and a server over it.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
 import type { HttpServer } from '../../infra/http/server.ts';

@@ -1,5 +1,5 @@
-// The read side over HTTP: every route of the API as plugins on a server that the composition root made.
-// Keeps no state but the live follower, the SQL gate, and figures that follow from the tables; any number of API processes may run beside each other.
+// The read side over HTTP: every route of the API, as plugins on a server that the composition root made. Its only state is the live
+// follower, the SQL gate, and figures computed from the tables, so any number of API processes can run in parallel.
 import type { FastifyInstance } from 'fastify';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';

@@ -7,7 +7,7 @@ export type ColumnKinds = Readonly<Record<string, ColumnKind>>;
 
 interface ValueByKind {
   readonly text: string;
-  /** Integers over 2^53 lose precision; none of ours get there. */
+  /** Integers over 2^53 lose precision; no column reaches that. */
   readonly whole: number;
   /** Null stands for NaN and the infinities. */
   readonly number: number | null;
@@ -39,7 +39,7 @@ const schemas: Readonly<Record<ColumnKind, () => TSchema>> = {
   flags: () => Type.Array(Type.Boolean()),
 };
 
-/** What the document says of a column that is only there when `fields` names it. */
+/** The OpenAPI description of a column that is returned only when `fields` names it. */
 export const HEAVY = 'Only when fields names it.';
 
 type Properties = Record<string, TSchema>;
@@ -50,7 +50,7 @@ const propertiesOf = (columns: ColumnKinds): Properties =>
 /** A schema that the document lists by this name, so that generated code has a type of that name. */
 export const named = (title: string, properties: Properties): TSchema => Type.Object(properties, { title });
 
-/** Schema of a row with all its columns, and those that a list of such rows adds. Columns are added over time, never renamed. */
+/** Schema of a row with all its columns; the heavy ones are optional. Columns are added over time, never renamed. */
 export const schemaOf = (name: string, columns: ColumnKinds, heavy: ColumnKinds = {}): TSchema =>
   named(name, { ...propertiesOf(columns), ...optional(propertiesOf(heavy), { description: HEAVY }) });
 
@@ -69,7 +69,7 @@ const nextCursor = Type.Union([Type.String(), Type.Null()], {
   description: 'Send it as `cursor` to get the next page. Null on the last page.',
 });
 
-/** Schema of one page of a list; `more` is what stands beside the rows. */
+/** Schema of one page of a list; `more` has the fields beside the rows. */
 export const pageSchema = (name: string, item: TSchema, more: Properties = {}): TSchema =>
   named(`${name}Page`, { items: Type.Array(item), next_cursor: nextCursor, ...more });
 

@@ -5,7 +5,7 @@ import { cursorTag, decodeCursor, encodeCursor } from './cursor.ts';
 const foreign = expect.objectContaining({ code: 'CURSOR_MISMATCH' }) as unknown;
 
 describe('cursors', () => {
-  it('come back as they were', () => {
+  it('decode to what was encoded', () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ unit: 'grapheme' }), fc.maxSafeInteger(), (tag, text, number) => {
         expect(decodeCursor(encodeCursor(tag, [text, number]), ['String', 'Int64'])).toEqual({ tag, key: [text, number] });
@@ -24,7 +24,7 @@ describe('cursors', () => {
     expect(() => decodeCursor(Buffer.from('{"length":1,"0":"a"}').toString('base64url'), ['String'])).toThrow(foreign);
   });
 
-  it('that are any text are refused, never a failure of ours', () => {
+  it('of arbitrary text are refused, never an internal error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(() => decodeCursor(text, ['String', 'Int32'])).toThrow(foreign);

@@ -26,7 +26,7 @@ describe('fields', () => {
     expect(columnsToRead(given, light, heavy)).toEqual(names);
   });
 
-  it('never name a column that is not there', () => {
+  it('never select a column that does not exist', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'text', 'tokens', 'constructor', '__proto__')), (names) => {
         const all = ['a', 'b', 'text', 'tokens'];

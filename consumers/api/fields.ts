@@ -1,5 +1,5 @@
 // Selects the columns of a list's response: `fields=a,b` names them. Heavy columns are returned only when named; naming only heavy columns
-// adds them to all the others.
+// adds them to all light ones.
 import type { ColumnKinds } from './columns.ts';
 
 /** Names of the columns to return; the route has checked that each exists. */

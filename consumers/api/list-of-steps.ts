@@ -5,7 +5,7 @@ import type { ColumnKinds, RowOf } from './columns.ts';
 import { columnsToRead } from './fields.ts';
 import { paramsOf, readPage, readRows, type SqlCondition, type ListPage, type PageRequest } from './list.ts';
 
-/** The steps of outcomes, a row each: run, step, and the columns that a condition may name. */
+/** One row for each outcome of a trajectory: its run, its step, and the columns that a condition may name. */
 export const stepsSql = `(
   select run_id, step, true as is_kept, '' as reason from step_trajectories
   union all

@@ -1,8 +1,7 @@
 // The one way to read a list: bound parameters, a sort key that identifies a row, a cursor on that key, and only the requested columns. A
-// row that the log holds twice is returned once, because the sort key is its identity: this module reads a few more rows than a page and
-// drops the repeats, because a table that is sorted by the key is then read no further than the page (LIMIT BY would read all of it). Rows
-// that arrive between two pages change neither page: the next page starts after the last row of the previous one, wherever that row is by
-// then.
+// row that the log holds twice is returned once: the sort key is its identity, and this module reads a few more rows than a page and drops
+// the repeats. A table that is sorted by the key is then read no further than the page (LIMIT BY would read all of it). Rows that arrive
+// between two pages change neither page: the next page starts after the last row of the previous one, wherever that row is by then.
 import { Type, type TObject, type TProperties } from 'typebox';
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';

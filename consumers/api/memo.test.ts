@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMemo } from './memo.ts';
 
 describe('a memo', () => {
-  it('makes an answer once for the same question and stamp, also for those who ask at the same time', async () => {
+  it('computes an answer once for the same question and stamp, also for concurrent callers', async () => {
     const memo = createMemo<number>();
     let made = 0;
     const make = async (): Promise<number> => (made += 1);
@@ -10,7 +10,7 @@ describe('a memo', () => {
     expect([await memo('a', '2', make), await memo('b', '2', make), await memo('a', '2', make)]).toEqual([2, 3, 2]);
   });
 
-  it('keeps the answers that were asked for last, and no failure', async () => {
+  it('keeps the most recently used answers, and no failures', async () => {
     const memo = createMemo<number>(2);
     let made = 0;
     const make = async (): Promise<number> => (made += 1);

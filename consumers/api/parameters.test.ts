@@ -1,4 +1,4 @@
-// Every route of the document, asked with what it does not know.
+// Requests every route of the OpenAPI document with parameters, values, and body fields that it does not know.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi } from '../../infra/testing/api.ts';
@@ -55,7 +55,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** A path with every part filled in, and the query parameters that must be there. */
+/** A path with every part filled in, and the required query parameters. */
 function addressOf({ path, parameters }: Route, query: string): string {
   const needed = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => `${name}=a`);
   const parts = path.replace(/\{version\}/, 'latest').replace(/\{batch\}/, 'a%2Fstep%2F1.0');
@@ -90,7 +90,7 @@ function typesOf(schema: FieldSchema): readonly string[] {
 
 const values: Readonly<Record<string, unknown>> = { null: null, number: 5, string: 'x', boolean: true, array: [], object: {} };
 
-it('a parameter that a route does not know is refused by name, with those that it takes', async () => {
+it('an unknown parameter is refused by name, with a list of the known ones', async () => {
   expect(routes.length).toBeGreaterThan(45);
   for (const route of [...routes, { method: 'GET', path: '/openapi.json', parameters: [] } as const]) {
     const { status, body } = await ask(route, 'ofset=1');
@@ -101,7 +101,7 @@ it('a parameter that a route does not know is refused by name, with those that i
   expect(store.asked).toEqual([]);
 });
 
-it('a value that a parameter does not know is refused with those that it takes', async () => {
+it('an unknown value of a parameter is refused, with the known ones', async () => {
   let tried = 0;
   for (const route of routes) {
     for (const { name, schema } of route.parameters.filter((one) => one.in === 'query')) {
@@ -118,7 +118,7 @@ it('a value that a parameter does not know is refused with those that it takes',
   expect(store.asked).toEqual([]);
 });
 
-it('a body field of another type, and one that nobody knows, are refused by name', async () => {
+it('a body field of a wrong type, and an unknown one, are refused by name', async () => {
   let tried = 0;
   for (const route of routes.filter(({ body }) => body !== undefined && resolved(body).properties !== undefined)) {
     const { properties = {}, additionalProperties } = resolved(route.body ?? {});
@@ -157,7 +157,7 @@ it.each<[string, object, string]>([
   expect(answer.json<{ errors: object[] }>().errors).toContainEqual({ parameter, message: expect.any(String) as string });
 });
 
-it('a list is written with commas or repeated', async () => {
+it('a list is given with commas or by repeating the parameter', async () => {
   for (const query of ['fields=step,loss', 'fields=step&fields=loss', 'fields=step,loss&fields=loss']) {
     store.asked.length = 0;
     await server.app.inject(`/v1/runs/a/steps?${query}`);

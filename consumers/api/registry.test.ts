@@ -32,8 +32,8 @@ async function askOf(on: HttpServer, request: { method: Method; path: string; pa
   return { status: answer.statusCode, type: answer.headers['content-type'], body: answer.json<unknown>() };
 }
 
-describe('reading as a deserialiser does', () => {
-  it('gives the schema of an id, whatever else it asks', async () => {
+describe('reading as a deserializer does', () => {
+  it('gives the schema of an id, whatever the query parameters', async () => {
     for (const query of ['', '?fetchMaxId=false&subject=x', '?format=']) {
       expect(await ask('GET', `/schemas/ids/${id}${query}`)).toEqual({ status: 200, type: media, body: { schema: entry.schema } });
     }
@@ -59,7 +59,7 @@ describe('reading as a deserialiser does', () => {
     expect((await ask('GET', `/subjects/${subject}/versions/1/schema`)).body).toEqual(JSON.parse(entry.schema));
   });
 
-  it('looks a schema up by its meaning', async () => {
+  it('finds a schema whatever its whitespace', async () => {
     const spaced = JSON.stringify(JSON.parse(entry.schema), null, 2);
     expect(await ask('POST', `/subjects/${subject}?normalize=true`, { schema: spaced, schemaType: 'AVRO' })).toMatchObject({
       status: 200,
@@ -67,7 +67,7 @@ describe('reading as a deserialiser does', () => {
     });
   });
 
-  it('tells its level, which stays as it is', async () => {
+  it('reports its compatibility level, which cannot be changed', async () => {
     expect((await ask('GET', '/config')).body).toEqual({ compatibilityLevel: 'FULL_TRANSITIVE' });
     expect((await ask('GET', `/config/${subject}?defaultToGlobal=true`)).body).toEqual({ compatibilityLevel: 'FULL_TRANSITIVE' });
     expect((await ask('PUT', '/config', { compatibility: 'FULL_TRANSITIVE' })).status).toBe(200);
@@ -80,7 +80,7 @@ describe('writing', () => {
   const name = 'team/topic one-value';
   const path = `/subjects/${encodeURIComponent(name)}`;
 
-  it('registers, repeats itself, and judges', async () => {
+  it('registers a version, returns it again for the same schema, and checks compatibility', async () => {
     const first = record([{ name: 'a', type: 'string' }]);
     const second = record([
       { name: 'a', type: 'string' },
@@ -132,7 +132,7 @@ describe('failures have the codes of Confluent', () => {
     });
   });
 
-  it('and our own shape where Confluent has none', async () => {
+  it('and the format of the other routes where Confluent has none', async () => {
     expect(await ask('DELETE', `/subjects/${subject}`)).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
     expect(await ask('GET', '/nowhere')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
     const failing = (error: Error) =>
@@ -148,7 +148,7 @@ describe('failures have the codes of Confluent', () => {
     await broken.close();
   });
 
-  it('takes SCHEMA_NOT_FOUND of a registry for what it is', async () => {
+  it('also for SCHEMA_NOT_FOUND of a registry', async () => {
     const registry = { ...createMemoryRegistry(), byId: async () => Promise.reject(new PlatformError('SCHEMA_NOT_FOUND', 'none')) };
     const on = await testApi({ store: createFakeStore(), registry });
     expect(await askOf(on, { method: 'GET', path: '/schemas/ids/1' })).toMatchObject({ status: 404, body: { error_code: 40403 } });

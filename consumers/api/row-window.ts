@@ -35,10 +35,10 @@ const OFFSETS = { before: 'since', until: 'until' } as const;
 const upTo = (table: string, offsets: keyof typeof OFFSETS): string =>
   `_offset <= transform(_partition, {${table}_partitions:Array(Int32)}, {${table}_${OFFSETS[offsets]}:Array(Int64)}, toInt64(-1))`;
 
-/** Offsets after which the engine looks at granules again; until then it remembers those without added rows. */
+/** Offsets in PREWHERE are rounded down to this: while the condition stays the same, the engine remembers granules without added rows. */
 const COARSE = 16_384;
 
-/** The table with the condition that a row is behind the known ones. PREWHERE has what stays the same from one request to the next. */
+/** The table with the condition that a row comes after the known ones. PREWHERE has what stays the same from one request to the next. */
 export const behind = (table: string): string =>
   `${table} prewhere run_id = {run:String} and _offset >= {${table}_least:Int64} where not (${upTo(table, 'before')})`;
 
@@ -71,7 +71,7 @@ export function windowOf(run: string, before: FoldedTables, until: FoldedTables)
   };
 }
 
-/** Some columns of the rows of a table that fulfill a condition, with `state`: `WAS` or `IS`. A row that was there is returned with each. */
+/** Some columns of the rows of a table that fulfill a condition, with `state`: `WAS` or `IS`. A row from before is returned with each. */
 export type RowsOfState = (table: string, columns: string, condition?: string) => string;
 
 /** The rows of the attempts that have rows to add, before and after these are added. */
@@ -83,7 +83,7 @@ interface TouchedAttempts {
 
 export const [WAS, IS] = [0, 1];
 
-/** For figures of attempts that have rows in several tables: an added row changes what its attempt counted for. */
+/** For figures of attempts that have rows in several tables: an added row changes how its attempt counts. */
 export function touchedAttempts({ isFirst, before, added, until }: RowWindow, tables: readonly string[]): TouchedAttempts {
   if (isFirst) {
     return {

@@ -42,7 +42,7 @@ const attempt = fc.record({
   worker: fc.constantFrom('worker-a', 'worker-b', 'worker-c'),
   purpose: fc.constantFrom('train', 'train', 'train', 'eval'),
   start: fc.nat(600_000),
-  /** Between the start event and the start in the finish event. */
+  /** Between the start event and the `started_at` of the finish event, ms. */
   skew: fc.nat(900),
   flight: fc.integer({ min: 1, max: 90_000 }),
   turns: fc.array(turn, { maxLength: 4 }),

@@ -56,7 +56,7 @@ class RunFold<S> {
   async #update(): Promise<S> {
     const stamps = await readStamps(this.#store, this.#spec.tables);
     const known = this.#folded;
-    // a failure in the middle leaves nothing behind
+    // a failure in the middle leaves no partial state
     this.#folded = undefined;
     const folded =
       (known !== undefined && stamps !== undefined ? await this.#renew(known, stamps) : undefined) ?? (await this.#start(stamps));
@@ -82,7 +82,7 @@ class RunFold<S> {
     return { state, stamps, tables: added };
   }
 
-  /** Undefined if other rows changed than those behind the known ones. */
+  /** Undefined if anything but rows after the known ones changed. */
   async #extend({ state, stamps: before, tables: known }: Folded<S>, stamps: TableStamps): Promise<Folded<S> | undefined> {
     const { run, add } = this.#spec;
     const names = this.#differing(before, stamps, 'contents');
@@ -110,7 +110,7 @@ const joined = (known: FoldedTables, added: FoldedTables): FoldedTables =>
     }),
   );
 
-/** Undefined where the store does not tell: with tables of other engines, or for a user who may not read system tables. */
+/** Undefined if the store does not report them: with tables of other engines, or for a user who may not read system tables. */
 async function readStamps(store: Store, tables: readonly string[]): Promise<TableStamps | undefined> {
   const rows = await readRows<TableStamp & { readonly name: string; readonly is_told: boolean | number }>(
     store,
@@ -146,7 +146,7 @@ interface AddedOfPartition {
   readonly rows: number;
 }
 
-/** The number of rows of each table, and the rows behind the known ones, as of the same moment. */
+/** The number of rows of each table, and the rows after the known ones, as of the same moment. */
 async function readAdded(
   store: Store,
   { run, names }: { readonly run: string; readonly names: readonly string[] },

@@ -5,7 +5,7 @@ export type Purpose = (typeof purposes)[number];
 /** recorded: the run has events but no ledger. */
 export const runStatuses = ['running', 'finished', 'recorded'] as const;
 export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] as const;
-/** Of an attempt: `open` is in neither table of the ledger. */
+/** Of an attempt: `open` is neither in step_trajectories nor in discarded_trajectories. */
 export const trajectoryFates = ['trained', 'discarded', 'open'] as const;
 export const toolStatuses = ['ok', 'error', 'timeout', 'refused'] as const;
 export const deadLetterReasons = [

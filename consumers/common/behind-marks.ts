@@ -1,4 +1,4 @@
-// The rows of a table behind the marks of something that goes through it by offset.
+// The rows of a table that come after the marks of a task that reads the table by offset.
 
 export interface TableMark {
   readonly partition: number;
@@ -8,7 +8,7 @@ export interface TableMark {
 
 /**
  * A condition that holds for all rows that no mark covers, and for few others, so that an index on the partition and the offset can skip
- * granules. Where a partition between others has no mark, it holds for every row.
+ * granules. If a partition below the highest marked one has no mark, it holds for every row.
  */
 export function behindMarks(marks: readonly TableMark[]): { readonly sql: string; readonly params: Readonly<Record<string, number>> } {
   const most = Math.max(-1, ...marks.map(({ partition }) => partition));

@@ -23,7 +23,7 @@ describe('curves', () => {
     await expect(readCurves(empty, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('of held-out scores have names of their own', async () => {
+  it('of held-out scores have the prefix heldout_', async () => {
     const store = createFakeStore(() => [{ step: 50, at_ms: 7, samples: 4, avg_f1: 0.5, avg_f1_low: 0.4 }]);
     expect(await readHeldout(store, 'r')).toEqual([
       { step: 50, atMs: 7, values: { heldout_samples: 4, heldout_avg_f1: 0.5, heldout_avg_f1_low: 0.4 } },

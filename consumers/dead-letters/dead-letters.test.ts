@@ -5,7 +5,7 @@ import { eachWhole, lettersById } from './read-letters.ts';
 import { context, value, world } from './dead-letters.testing.ts';
 
 describe('letters', () => {
-  it('carry where their record lies, once for each id', async () => {
+  it('contain the position of their record, and are listed once for each id', async () => {
     const record = world.put('rollouts', value, { 'run-id': 'run-a' });
     await world.bury(record);
     await world.bury(record);
@@ -20,7 +20,7 @@ describe('letters', () => {
     });
   });
 
-  it('include records of dead-letters that are none, which are never retried', async () => {
+  it('include records of the topic that are no letters, which are never retried', async () => {
     world.put('dead-letters', Buffer.from('garbage'));
     const [letter] = await world.letters();
     expect(letter).toMatchObject({ id: 'dead-letters/0/0', reason: 'not_framed', valueBytes: 7 });
@@ -43,7 +43,7 @@ describe('letters', () => {
     expect(letters.find(({ reason }) => reason === 'empty')?.valueBytes).toBe(-1);
   });
 
-  it('are given whole in the order of the log', async () => {
+  it('are read in full in log order', async () => {
     for (const text of ['a', 'b', 'c']) await world.bury(world.put('questions', frame(7, Buffer.from(text))));
     const letters = await world.letters();
     const bodies: string[] = [];

@@ -23,7 +23,7 @@ export interface DeadLetter {
   readonly valueBytes: number;
   /** The original record was too long, so the letter does not contain all of it. */
   readonly cut: boolean;
-  /** The letter whose retry this record was; empty for a record that was not a retry. */
+  /** The letter whose retry wrote this record; empty for a record that was not a retry. */
   readonly retryOf: string;
   /** When its record was put back, ms; undefined if it was not. */
   readonly retriedAtMs: number | undefined;

@@ -21,7 +21,7 @@ describe('a retry', () => {
     expect(await world.letters()).toMatchObject([{ id, retriedAtMs: 5_000 }]);
   });
 
-  it('leaves what still cannot be read, unless it is forced', async () => {
+  it('leaves records that still cannot be read, unless it is forced', async () => {
     await world.bury(world.put('rollouts', value));
     expect(await world.retry()).toMatchObject([{ verdict: 'left', detail: expect.stringContaining('unknown_schema') as unknown }]);
     expect(await world.retry({ dryRun: true, force: true })).toMatchObject([{ verdict: 'would_retry' }]);
@@ -29,7 +29,7 @@ describe('a retry', () => {
     expect(await world.retry({ force: true })).toMatchObject([{ verdict: 'retried' }]);
   });
 
-  it('that fails again has a letter that names the first, and is not taken again by itself', async () => {
+  it('that fails again gets a letter that names the first, and is repeated only when that letter is named', async () => {
     const record = world.put('rollouts', value);
     await world.bury(record);
     await world.retry({ force: true });
@@ -43,7 +43,7 @@ describe('a retry', () => {
     expect(world.returned().at(-1)?.headers[LETTER_HEADER]?.toString()).toBe(letters[1]?.id);
   });
 
-  it('whose answer was lost is found done by the next one; one that was refused is not', async () => {
+  it('is repeated if its commit failed, but not if only the response was lost', async () => {
     await world.bury(world.put('rollouts', value));
     world.register(7);
     world.log.failNext('commit');
@@ -66,7 +66,7 @@ describe('a retry', () => {
     expect(world.returned()).toEqual([]);
   });
 
-  it('refuses what would break something else', async () => {
+  it('leaves ledger entries, tasks that were read, and shortened records, even if it is forced', async () => {
     await world.bury(world.put('training', value));
     await world.bury(world.put('tasks', value), { reason: 'refused', table: 'turns' });
     await world.bury(world.put('rollouts', frame(7, Buffer.alloc(50))), { maxBytes: 10 });
@@ -80,7 +80,7 @@ describe('a retry', () => {
     await expect(world.retry({ letters: ['rollouts/9/9'] })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('leaves what has no place any more', async () => {
+  it('leaves records whose partition or topic does not exist', async () => {
     const record = world.put('rollouts', value);
     await world.bury({ ...record, partition: 77 });
     await world.bury({ ...record, topic: 'elsewhere' as EventTopic });
@@ -91,7 +91,7 @@ describe('a retry', () => {
     ]);
   });
 
-  it('puts every record back once, whatever fails in between and however often it is asked', async () => {
+  it('puts every record back once, whatever fails in between and however often it is repeated', async () => {
     const faults = fc.array(fc.constantFrom('none', 'refused', 'lost'), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 450 }), faults, async (count, history) => {

@@ -42,8 +42,8 @@ function expectPage(file: Buffer, group: ThriftValue, page: Buffer): void {
   expect(numberAt(group.fields.get(5))).toBe(place);
 }
 
-describe('joined files of Parquet', () => {
-  it('have every page, and say where each one lies now', () => {
+describe('joined Parquet files', () => {
+  it('contain every page, with its new offsets', () => {
     const anyPages = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(anyPages, (pages) => {
@@ -63,7 +63,7 @@ describe('joined files of Parquet', () => {
     );
   });
 
-  it('are refused when they are none', () => {
+  it('need at least one file, and reject bytes that are no Parquet file', () => {
     const join = createParquetJoin();
     expect(() => join.end()).toThrow('there is none');
     for (const bytes of ['', 'PAR1', 'PAR1____PAR1____PAR1', 'nothing of the kind']) {
@@ -100,7 +100,7 @@ describe('Thrift structs', () => {
     );
   });
 
-  it('that are cut short or go on are refused', () => {
+  it('are rejected when they are truncated, invalid, or followed by other bytes', () => {
     const bytes = encodeStruct(struct({ 1: whole(70_000), 2: { kind: 'binary', value: Buffer.from('text') } }));
     for (let size = 0; size < bytes.length; size += 1) expect(() => decodeStruct(bytes.subarray(0, size))).toThrow();
     expect(() => decodeStruct(Buffer.concat([bytes, bytes]))).toThrow('bytes follow');

@@ -1,5 +1,5 @@
-// Exported rows of tokens: of each trajectory that counts the rows that a trainer would read, made from the columns of its turns by the code that
-// makes those of a batch.
+// Exported token-level rows: for each trajectory that counts, the rows that a trainer would read. The code that makes the rows of a batch
+// makes them from the columns of its turns.
 import { groupAdvantages } from '../../streams/advantage/advantage.ts';
 import { listOf } from '../../streams/rows/keep-turn.ts';
 import { rowsOf, type TokenRow } from '../../streams/rows/row.ts';
@@ -14,11 +14,11 @@ export interface RewardedTrajectory {
   readonly purpose: string;
   readonly reward: number;
   readonly turns: number;
-  /** Whether the condition of the export holds. Advantages are within the whole group. */
+  /** Whether the condition of the export holds. Advantages are computed within the whole group. */
   readonly wanted: boolean;
 }
 
-/** The first members behind a place, `units` at most, group by group. */
+/** The next members after a key, at most `units`, group by group. */
 export const membersStatement = (condition: string | undefined): string => `select group_id, trajectory_id, attempt, purpose, reward, turns,
     toBool(${condition ?? '1'}) as wanted
   from ${counted(undefined, '(group_id, trajectory_id) > ({group:String}, {id:String})')}
@@ -54,7 +54,7 @@ const turnOf = (columns: TokenColumns): TokenTurn => ({
   policy_spans: columns.policy_span_versions.map((version, at) => ({ version, tokens: columns.policy_span_tokens[at] ?? 0 })),
 });
 
-/** The rows of the wanted members of a group, numbered from `first`; undefined for a member whose turns are not all there. */
+/** The rows of the wanted members of a group, numbered from `first`; undefined for a member whose turns are not all stored. */
 export function* groupRows(
   members: readonly RewardedTrajectory[],
   turns: readonly TokenColumns[],

@@ -1,12 +1,12 @@
-// What can be exported, and the texts of the statements that read it. A text is made of nothing but these pieces, bound
-// parameters, and a condition that was found to be one harmless expression.
+// What can be exported, and the SQL statements that read it. A statement consists only of these pieces, bound parameters, and a condition
+// that was checked to be one harmless expression.
 //
-// An export reads slices: rows between two keys, in the order of the keys. So no statement holds more than a slice, and
-// rows that come meanwhile are left out: `ends` says per partition where the export stops.
+// An export reads slices: rows between two keys, in the order of the keys. So no statement reads more than a slice. Rows that are stored
+// during the export are left out: `ends` has the offset of each partition where the export stops.
 
 import { baseTools } from '../../streams/core/tools.ts';
 
-/** Kinds that the store makes by itself. */
+/** Kinds that SQL alone produces. */
 const tableKinds = ['trajectories', 'turns', 'sft', 'preferences'] as const;
 type TableKind = (typeof tableKinds)[number];
 export const exportKinds = [...tableKinds, 'rows'] as const;
@@ -15,34 +15,34 @@ export type ExportKind = (typeof exportKinds)[number];
 export const chatForms = ['text', 'tools'] as const;
 export type ChatForm = (typeof chatForms)[number];
 
-/** The table that a condition is about. */
+/** The table whose columns a condition uses. */
 export const conditionTable = (kind: ExportKind): 'turns' | 'trajectories' => (kind === 'turns' ? 'turns' : 'trajectories');
 
 export interface ExportSelection {
   readonly kind: TableKind;
   /** One expression over the columns of the table, in parentheses; undefined for all rows. */
   readonly condition: string | undefined;
-  /** How chats tell of tool calls: in the text as the policy wrote it, or as `tool_calls` with ids, as chat templates take them. */
+  /** How chats contain tool calls: in the text as the policy wrote it, or as `tool_calls` with ids, as chat templates expect them. */
   readonly chat: ChatForm;
 }
 
-/** Turns of one attempt that a unit has at most. */
+/** Maximum turns of one attempt in a unit. */
 const BLOCK_TURNS = 500;
 
-/** Where a row stands in the order of the export. */
+/** The position of a row in the order of the export. */
 export interface Key {
-  /** The trajectory, or the group of a pair. */
+  /** The trajectory or, for a preference pair, the group. */
   readonly id: string;
   readonly attempt: number;
   readonly block: number;
 }
 
-/** What is never cut: an attempt, a block of its turns, or a group. */
+/** What slices never divide: an attempt, a block of its turns, or a group. */
 export interface ExportUnit extends Key {
   readonly rows: number;
-  /** About. */
+  /** Approximate. */
   readonly bytes: number;
-  /** Bounds of its trajectories. */
+  /** Its lowest and highest trajectory id. */
   readonly low: string;
   readonly high: string;
 }
@@ -51,7 +51,7 @@ export const FIRST: Key = { id: '', attempt: -2_147_483_648, block: -2_147_483_6
 
 export const BEFORE_END = '_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))';
 
-/** Where the partitions of a run end now, by what is in the tables. */
+/** The end of each partition of a run, by the rows that are in the tables now. */
 export const endsStatement = `select _partition as partition, max(_offset) + 1 as end from
   (select _partition, _offset from turns where run_id = {run:String}
    union all select _partition, _offset from trajectories where run_id = {run:String})
@@ -60,8 +60,8 @@ export const endsStatement = `select _partition as partition, max(_offset) + 1 a
 const where = (selection: ExportSelection | undefined): string => (selection?.condition === undefined ? '' : ` and ${selection.condition}`);
 
 /**
- * Trajectories that count: of each the attempt that ended first by the log, were its end told twice. Those of an
- * evaluation are none: what is measured with must not be learned from.
+ * Trajectories that count: for each, the attempt whose end comes first in the log. Those of an evaluation do not count, because a model
+ * must not be trained on what it is measured with.
  */
 export function counted(selection: ExportSelection | undefined, range: string): string {
   return `(select * from (
@@ -105,7 +105,7 @@ const IN_RANGE = 'trajectory_id >= {low:String} and trajectory_id <= {high:Strin
 const RESULT = "if(tool_result != '', tool_result, concat(tool_status, if(tool_error_type = '', '', ': '), tool_error_type))";
 const ENDS = "tool = 'answer' or (tool = '' and tool_result = '' and tool_status = 'ok')";
 const CALL_ID = "if(call_id = '', concat('call_', toString(turn)), call_id)";
-/** Calls that the policy writes as tags, or that its text ends with; where `tool_calls` tells of them they are no text. */
+/** Calls in the text of the policy: as tags, or in a list at its end. Removed from the text where `tool_calls` contains them. */
 const WRITTEN_CALLS = [...baseTools.map(({ name }) => `<${name}>.*?</${name}>`), '<tool_calls>.*</tool_calls>$'].join('|');
 const UNTAGGED = `trimRight(replaceRegexpAll(replaceRegexpAll(text, '(?s)${WRITTEN_CALLS}', ''), concat('(?s)<', tool, '>.*?</', tool, '>'), ''))`;
 const CALLS = 'Array(Tuple(id String, type String, function Tuple(name String, arguments String)))';
@@ -131,8 +131,8 @@ const SAID: Readonly<Record<ChatForm, string>> = {
 };
 
 /**
- * A turn as messages: what the model wrote, and what it was answered. A tool that answered nothing is told by its status;
- * the answer ends the conversation. Texts are read of the chosen trajectories alone: `chosen` selects their ids.
+ * Turns as messages: what the model wrote, and what the tool returned. If a tool returned no text, its status stands for it; the answer
+ * ends the conversation. Only the texts of the chosen trajectories are read: `chosen` selects their ids.
  */
 const messages = (
   chat: ChatForm,
@@ -145,7 +145,7 @@ const messages = (
       order by trajectory_id, attempt, turn, _offset limit 1 by trajectory_id, attempt, turn)
     group by trajectory_id, attempt`;
 
-/** Trajectories of a slice that are rewarded. */
+/** Trajectories of a slice with a reward above `min_reward`. */
 const rewarded = (selection: ExportSelection): string => `select * from ${counted(selection, IN_RANGE)}
     where reward > {min_reward:Float64} and trajectory_id > {id:String} and trajectory_id <= {last_id:String}`;
 
@@ -202,5 +202,5 @@ const ROWS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> 
     order by group_id`,
 };
 
-/** The first `rows` rows of the units behind one key up to and with another; deterministic in content and order. */
+/** The first `rows` rows of the units after one key, up to and including another; deterministic in content and order. */
 export const rowsStatement = (selection: ExportSelection): string => `${ROWS[selection.kind](selection)} limit {rows:UInt64}`;

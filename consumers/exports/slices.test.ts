@@ -26,7 +26,7 @@ describe('slices', () => {
     );
   });
 
-  it('part into halves that are the whole, until one unit is left', () => {
+  it('split into two parts with all units, unless they have fewer than two', () => {
     fc.assert(
       fc.property(anyUnits, (units) => {
         const slice = { after: FIRST, units };
@@ -43,7 +43,7 @@ describe('slices', () => {
     );
   });
 
-  it('are bound to their keys and to the lowest and highest trajectory by bytes', () => {
+  it('bind their keys, and the lowest and highest trajectory in byte order', () => {
     const units = [
       { ...unitOf(1, 1, 1), low: 'g-2.0', high: 'g-2.9' },
       { ...unitOf(2, 1, 1), low: 'g-10.0', high: 'g-\u00e9.1' },

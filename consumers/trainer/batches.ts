@@ -6,7 +6,7 @@ import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { decisionsOf } from '../../streams/trajectory/attempt.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 
-/** Up to where the attached rewards of these groups came in time, if `positions` of rollouts have been folded. */
+/** The offsets before which attached rewards of these groups came in time; `positions` are the folded ones of `rollouts`. */
 export const countedOf = (groups: readonly Group[], positions: ReadonlyMap<number, number>): RewardsCounted['groups'] =>
   groups
     .filter(({ hasAttached }) => hasAttached)

@@ -134,13 +134,13 @@ describe('a run whose policy the trainer does not make', () => {
     expect(rig.statuses.some(({ figures }) => figures['batches'] === 5 && figures['step'] === 0)).toBe(true);
   });
 
-  it('asks for no more than it wants when nothing is discarded', async () => {
+  it('requests no more trajectories than it needs when nothing is discarded', async () => {
     const rig = await newRig(() => ({ version: 1 }));
     await runTrainer(rig.deps({ settings: { ...settings, maxConcurrent: 100 } }), never);
     expect(rig.asked).toHaveLength(40);
   });
 
-  it('goes on where it was after a crash at any commit, and further when it is asked for more', async () => {
+  it('continues after a crash at any commit, and beyond its end when more batches are configured', async () => {
     const rig = await newRig((_request, asked) => ({ version: Math.floor(asked / 20) }));
     for (const nth of [1, 2, 3]) {
       let commits = 0;
@@ -163,8 +163,8 @@ describe('a run whose policy the trainer does not make', () => {
   });
 });
 
-describe('a run that is not worth going on with', () => {
-  it('stops asking when everything is too old for it, says why, and goes on when it is told to', async () => {
+describe('a run that is not worth continuing', () => {
+  it('stops when most groups are discarded as stale, says why, and continues with other settings', async () => {
     // every fourth answer comes from much newer weights
     const rig = await newRig(({ sample }, asked) => ({ version: sample === 3 ? 100 * asked : 0 }));
     await runTrainer(rig.deps(), never);
@@ -179,7 +179,7 @@ describe('a run that is not worth going on with', () => {
     expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('asks nobody again who was refused, and stops asking when nobody finishes', async () => {
+  it('requests no refused trajectory again, and stops when no group finishes', async () => {
     const rig = await newRig(() => ({ status: 'refused' }));
     await runTrainer(rig.deps(), never);
     const [end] = await rig.of('RunFinished');
@@ -192,7 +192,7 @@ describe('a run that is not worth going on with', () => {
     expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('keeps what is ready when it stops', async () => {
+  it('collects the groups that are ready when it stops', async () => {
     const rig = await newRig(({ group_index: index, sample }) => ({ version: 1, reward: index === 3 ? sample % 2 : 0 }));
     await runTrainer(rig.deps(), never);
     const [end] = await rig.of('RunFinished');
@@ -203,7 +203,7 @@ describe('a run that is not worth going on with', () => {
     expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('ends when its steps change nothing, and says so', async () => {
+  it('ends when its steps do not change the weights, and says so', async () => {
     const same = { weights: Buffer.from('w'), optimizer: Buffer.alloc(0) };
     const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 0 };
     const learner: Learner = {

@@ -54,12 +54,12 @@ export interface TrainerDeps {
   readonly codec: Codec;
   /** Becomes the only writer of the run: fences the one before. */
   readonly openWriter: () => Promise<TransactionalWriter>;
-  /** Of this process, over all its calls of runTrainer; unless given, the call is a trainer of its own. */
+  /** Shared by all calls of runTrainer in this process; unless given, the call is a separate trainer. */
   readonly owner?: TrainerOwner;
   readonly offsets: GroupOffsets;
-  /** Consumer groups: this trainer's committed offsets, and the workers of the run. */
-  /** Where runs begin; the whole of `training` is looked through unless given. */
+  /** Where runs begin; all of `training` is searched unless given. */
   readonly index?: RunIndex;
+  /** Consumer groups: this trainer's committed offsets, and the workers of the run. */
   readonly groups: { readonly trainer: string; readonly workers: string };
   /** Undefined when the trainer does not make the policy of the run: then it collects, and makes no steps. */
   readonly learner: Learner | undefined;
@@ -68,9 +68,9 @@ export interface TrainerDeps {
   readonly weights: WeightsStore;
   /** This process has found that the log was cut. */
   readonly afterCut?: boolean;
-  /** Nothing is kept unless given. */
+  /** No snapshots are kept unless given. */
   readonly snapshots?: SnapshotStore;
-  /** Nothing is noted unless given. */
+  /** No ends are noted unless given. */
   readonly ends?: EndNotes;
   readonly questions: (dataset: string, seed: number) => Promise<TrainingQuestions>;
   readonly clock: Clock;
@@ -97,7 +97,7 @@ export interface TrainerLife extends TrainerDeps {
   readonly liveness: Liveness;
   readonly rewardWait: RewardWait;
   readonly listening: Listening;
-  /** Where topics end. */
+  /** Reads the ends of topics, and detects a cut log. */
   readonly watch: CutWatch;
   readonly wake: Wake;
   /** Nothing of the run was written before these offsets. */
@@ -123,11 +123,11 @@ export interface Loop {
   training: BatchInTraining | undefined;
   waitedSinceMs: number;
   lastPlanMs: number;
-  /** Moment of listening of the last look for attempts to give up. */
+  /** Listening time of the last check for attempts to give up. */
   lookedUpTo: number;
-  /** It is time to look for attempts to give up. */
+  /** A check for attempts to give up is due. */
   lookDue: boolean;
-  /** Partitions of tasks in which the workers have been given their start; undefined before the first look. */
+  /** Partitions of `tasks` for which a start offset of the workers was committed; undefined before the first check. */
   placed: Set<number> | undefined;
   /** The newest snapshot: records that had been folded, when it was taken, and how long that took. */
   snapshot: { readonly folded: number; readonly atMs: number; readonly tookMs: number } | undefined;
@@ -166,9 +166,9 @@ export interface Desk {
   ask<T>(job: Job<T>, wait?: CallWait<T>): Promise<T>;
   /** A loop begins to serve; `wake` is called for each call. */
   open(wake: () => void): void;
-  /** Serves what waits. Called by the loop, between two commits. */
+  /** Serves the waiting calls. Called by the loop, between two commits. */
   serve(life: ExternalLife, loop: Loop): Promise<void>;
-  /** The loop has ended: what waits is refused. */
+  /** The loop has ended: the waiting calls are refused. */
   close(): void;
 }
 
@@ -181,9 +181,9 @@ export interface ExternalDeps {
   readonly prefetch: number;
   /** How long answers are repeated after the end of the run, ms. */
   readonly lingerMs: number;
-  /** The first version, where turnstream makes it; otherwise the trainer has it. */
+  /** Makes the first version, if turnstream does; otherwise the external trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
-  /** Where the first version is, if somebody says so. Asked once, when the run begins. */
+  /** Returns the configured weights of the first version. Called once, when the run begins. */
   readonly named?: () => Promise<WeightsOfCommit>;
 }
 

@@ -165,7 +165,7 @@ function expectAccount(discard: EventByType['TrajectoryDiscarded'] | undefined, 
   expect(discard?.queue_ms).toBeGreaterThanOrEqual(0);
 }
 
-it('tells uniform, incomplete, expired, superseded and invalid from each other, each with its account', async () => {
+it('distinguishes uniform, incomplete, expired, superseded, and invalid attempts, each with its account', async () => {
   const again: TrajectoryRequested[] = [];
   const byGroup: readonly WorkerScript[] = [
     // all rewards are equal
@@ -229,7 +229,7 @@ it('tells uniform, incomplete, expired, superseded and invalid from each other, 
   }
 });
 
-it('discards what is too stale, with how stale it was', async () => {
+it('discards trajectories that are too stale, with their staleness', async () => {
   const played = await play(wholeOf, { maxStaleness: 1 }, ({ discards }) => discards.length > 5);
   expect(new Set(played.discards.map(({ reason }) => reason))).toEqual(new Set(['stale']));
   for (const discard of played.discards) {
@@ -239,7 +239,7 @@ it('discards what is too stale, with how stale it was', async () => {
   expect(played.metrics).toContain(`turnstream_trainer_discards_total{reason="stale",role="trainer"} ${played.discards.length}`);
 });
 
-it('says one staleness in the ledger, the metrics and the terminal', async () => {
+it('reports the same staleness in the ledger, the metrics, and the terminal', async () => {
   // the turns have different versions and token counts, so the mean over tokens differs
   const script: WorkerScript = (request) => {
     const { group_id: key, trajectory_id: trajectory, attempt, sample, admitted_version: admitted } = request;

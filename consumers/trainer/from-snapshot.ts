@@ -8,7 +8,7 @@ import type { RunState } from '../../streams/run/run-state.ts';
 import { resumeIn, type LedgerSearchOptions } from './find-ledger.ts';
 import { unpackSnapshot, type RunSnapshot, type SnapshotStore } from './snapshot.ts';
 
-/** More records than this are not folded again only because a snapshot is older than the newest resume point. */
+/** A snapshot that is more records than this behind the newest resume point is not used: recovery starts at that point instead. */
 const MOST_BEHIND = 500_000;
 
 export interface SnapshotSource extends LedgerSearchOptions {

@@ -31,7 +31,7 @@ export function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly
   addRest(deps, ledger, { batch, version });
 }
 
-/** Without a step: the version is that of the model. */
+/** A batch without a step; `version` is that of the model. */
 export function addBatch(
   deps: CommitDeps,
   ledger: LedgerWriter,
@@ -52,7 +52,7 @@ export function addBatch(
   addRest(deps, ledger, { batch, version });
 }
 
-/** What the groups of a batch have beside the attempts that were kept. */
+/** Adds what the groups of a batch have besides the kept attempts: discards and counted rewards. */
 function addRest(deps: CommitDeps, ledger: LedgerWriter, kept: { readonly batch: PreparedBatch; readonly version: number }): void {
   const { batch, version } = kept;
   const trained = new Set(batch.trajectories.map(({ trajectoryId }) => trajectoryId));
@@ -61,7 +61,7 @@ function addRest(deps: CommitDeps, ledger: LedgerWriter, kept: { readonly batch:
   addCounted(deps, ledger, batch.counted);
 }
 
-/** Nothing for groups without attached rewards: the ledger of a run that has none says nothing of them. */
+/** Adds nothing if no group has attached rewards, so that the ledger of a run without any does not mention them. */
 function addCounted({ state }: CommitDeps, ledger: LedgerWriter, groups: RewardsCounted['groups']): void {
   if (groups.length > 0) ledger.add('RewardsCounted', { names: state.rewardNames, groups });
 }
@@ -89,7 +89,7 @@ function addDiscards(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Adds discards, expiries and admissions to the ledger; answers the requests that go with them. */
+/** Adds discards, expiries and admissions to the ledger; returns the requests that go with them. */
 export function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: TrainingPlan): readonly OutgoingEvent[] {
   const at = { version: plan.terms.version, nowMs: deps.nowMs() };
   for (const { group, reason } of plan.selection.discards) {

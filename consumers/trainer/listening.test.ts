@@ -120,7 +120,7 @@ const steps = fc.array(
 );
 
 describe('a trainer that listens', () => {
-  it('never gives up an attempt whose worker lives, and gives up that of a dead one within a bound', { timeout: 120_000 }, async () => {
+  it('never gives up an attempt whose worker lives, and gives up that of a dead one in limited time', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const world = new ListeningWorld();
@@ -135,7 +135,7 @@ describe('a trainer that listens', () => {
     );
   });
 
-  it('takes twenty seconds of an outage, a pause or a machine asleep for no silence, also when the worker dies in it', async () => {
+  it('does not count an outage, a pause, or a suspended machine as silence, even if the worker dies meanwhile', async () => {
     for (const kind of ['pause', 'outage', 'suspend'] as const) {
       const world = new ListeningWorld();
       await world.run(10_000);
@@ -146,7 +146,7 @@ describe('a trainer that listens', () => {
     }
   });
 
-  it('counts no time before it has read what was written in it', async () => {
+  it('counts no time before it has read what was written during it', async () => {
     let [nowMs, end] = [0, 1];
     const positions = new Map([[0, 1]]);
     const interrupted: number[] = [];
@@ -174,7 +174,7 @@ describe('a trainer that listens', () => {
     expect(gapMs(SILENCE_MS)).toBe(5_000);
   });
 
-  it('judges no moment that is long past: who was silent then may have spoken since', async () => {
+  it('does not judge an old moment: workers that were silent then may have written since', async () => {
     let [nowMs, end] = [0, 1];
     const positions = new Map([[0, 1]]);
     const listening = createListening({

@@ -45,7 +45,7 @@ export const lookEveryMs = (silenceMs: number): number => Math.min(LONGEST_LOOK_
  */
 export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, silenceMs / 4);
 
-/** Maximum age of a judgment, ms: workers that were silent then may have spoken since. */
+/** Maximum age of a judgment, ms: workers that were silent then may have written since. */
 const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_AGE_MS, silenceMs / 10);
 
 interface BoundsRequest {

@@ -19,7 +19,7 @@ describe('a run whose newest records are lost under its trainer', () => {
   const lastOf = async (rig: Rig, topic: 'rollouts' | 'tasks'): Promise<{ readonly partition: number; readonly end: number }> =>
     (await rig.log.reader().bounds(topic)).reduce((most, one) => (one.end > most.end ? one : most));
 
-  it('ends with LOG_CUT, whether or not others took their places, and the next one finishes it', async () => {
+  it('ends with LOG_CUT, whether or not other records took their offsets, and the next trainer recovers', async () => {
     for (const refill of [0, 4, 30]) {
       const rig = newRig();
       let answers = 0;
@@ -45,7 +45,7 @@ describe('a run whose newest records are lost under its trainer', () => {
     }
   });
 
-  it('is noticed by a trainer that starts afterwards, and not when only the leader has changed', async () => {
+  it('is recognized by a trainer that starts afterwards, but not if only the leader has changed', async () => {
     const rig = newRig();
     let answers = 0;
     await scriptedWorker(rig, () => ((answers += 1) > 40 ? 'claim' : 'answer'));
@@ -82,7 +82,7 @@ describe('a run whose newest records are lost under its trainer', () => {
     expect(await verified(rig)).toMatchObject({ problems: [] });
   });
 
-  it('asks again for requests of which nothing is left', async () => {
+  it('repeats requests that are lost', async () => {
     const rig = newRig();
     const stop = new AbortController();
     const deps = rig.deps({ settings: { ...settings, steps: 0 } });
@@ -105,7 +105,7 @@ describe('a run whose newest records are lost under its trainer', () => {
 });
 
 describe('a run whose requests retention deleted', () => {
-  /** Stops once it has admitted groups, none of which is answered. */
+  /** Runs a trainer until it has admitted groups, none of which is answered. */
   async function admitted(rig: Rig): Promise<void> {
     const stop = new AbortController();
     const running = runTrainer(rig.deps(), stop.signal);
@@ -122,7 +122,7 @@ describe('a run whose requests retention deleted', () => {
   const of = async <T extends DecodedEvent['type']>(rig: Rig, type: T) =>
     (await rig.all('training')).flatMap((read) => (read.type === type ? [read.event as Extract<DecodedEvent, { type: T }>['event']] : []));
 
-  it.each([[[0]], [[1]], [[0, 1]]])('asks again for those of partitions %j, with events, says so, and finishes', async (partitions) => {
+  it.each([[[0]], [[1]], [[0, 1]]])('repeats those of partitions %j, with events, reports it, and finishes', async (partitions) => {
     const rig = newRig();
     await admitted(rig);
     await cut(rig, partitions);
@@ -137,7 +137,7 @@ describe('a run whose requests retention deleted', () => {
     expect(report.admitted).toBe(report.trained + report.discarded + report.open);
   });
 
-  it('discards them with a reason of their own when their questions are gone', async () => {
+  it('discards them with a separate reason when their questions are gone', async () => {
     const rig = newRig();
     await admitted(rig);
     await cut(rig, [0, 1]);
@@ -149,7 +149,7 @@ describe('a run whose requests retention deleted', () => {
     expect(await verified(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('notices when they are deleted under a live trainer before anybody took them', async () => {
+  it('notices when they are deleted during a run before a worker claimed them', async () => {
     const rig = newRig();
     const stop = new AbortController();
     const running = runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), stop.signal);

@@ -106,7 +106,7 @@ async function play(race: Race, { kind, who }: OwnershipMove): Promise<void> {
 }
 
 describe('the owner of a run', () => {
-  it('is the one that claimed it last, however the others are frozen, cut off and wake', { timeout: 120_000 }, async () => {
+  it('is the one that claimed it last, however the others freeze, lose Kafka, and wake', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), async (taken, seed) => {
         const race = new Race();
@@ -125,7 +125,7 @@ describe('the owner of a run', () => {
     );
   });
 
-  it('goes on when the broker has forgotten the claim', async () => {
+  it('keeps the run when the broker has expired the claim', async () => {
     const log = new MemoryLog();
     const deps: OwnershipDeps = {
       ...{ runId: 'run-a', owner: newOwner('t-0'), groups: { trainer: GROUP }, offsets: log.offsets },

@@ -59,7 +59,7 @@ it('asks no question that a human rejected, and leaves every other admission as 
   expect(orderOf(await load())).toEqual(before);
 });
 
-it('hears of verdicts while a run goes on, and of nothing else', async () => {
+it('follows verdicts during a run, but no new questions', async () => {
   const log = await logOf(['q-1', 'q-2', 'q-3']);
   const questions = await loadTrainingQuestions({ log: log.reader(), events: codecReader(log.codec) }, 'factbook', 9);
   const order = () => Array.from({ length: 3 }, (_, index) => questions.at(index).question_id).sort();
@@ -79,7 +79,7 @@ it('hears of verdicts while a run goes on, and of nothing else', async () => {
   expect(() => questions.at(0)).toThrow(/write or import some first/);
 });
 
-it('says so when the dataset has no training question', async () => {
+it('fails with advice when the dataset has no training question', async () => {
   const log = await logOf([]);
   const questions = await loadTrainingQuestions({ log: log.reader(), events: codecReader(log.codec) }, 'factbook', 9);
   expect(() => questions.at(0)).toThrow(/write or import some first/);

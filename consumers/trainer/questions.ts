@@ -19,7 +19,7 @@ export interface QuestionDeps {
   readonly events: EventReader;
 }
 
-/** Reads the questions of a dataset. Throws QUESTIONS_INVALID when there is none, because the run could never start. */
+/** Reads the questions of a dataset. If there is none, `at` throws QUESTIONS_INVALID, because the run could never start. */
 export async function loadTrainingQuestions({ log, events }: QuestionDeps, dataset: string, seed: number): Promise<FollowedQuestions> {
   const set = createQuestionSet(dataset, ({ split, question_id, question, answers, aug_answers }) => ({
     isTraining: split === 'train',

@@ -1,4 +1,4 @@
-// What the recovery model compares: the state that decides anything, and the outcomes in the ledger.
+// What the recovery model compares: the state that decisions depend on, and the outcomes in the ledger.
 import { bodyOf } from '../../schemas/framing.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier, type LedgerReport } from '../../streams/ledger/verify.ts';
@@ -27,7 +27,7 @@ export async function outcomesOf(world: RecoveryWorld): Promise<readonly (readon
   return outcomes;
 }
 
-/** Everything of a state that decides anything. */
+/** The parts of a state that decisions depend on. */
 export function summary(state: RunState) {
   const groups = [...state.groups.values()]
     .sort((a, b) => a.order - b.order)

@@ -50,7 +50,7 @@ async function emitRecord(world: RecoveryWorld, random: () => number): Promise<v
   await foldRollouts(world, world.state);
 }
 
-/** A reward for an attempt that was requested, or may be: mostly a new one, now and then one that is there already. */
+/** Attaches a reward to an attempt that was requested, or may be later: mostly a new one, now and then a repeated one. */
 async function attach(world: RecoveryWorld, random: () => number): Promise<void> {
   const id = pickTrajectory(world, random);
   if (id === undefined) return;
@@ -195,7 +195,7 @@ export async function live(
 
 const start = { training: 0, policies: 0 };
 
-/** Lives on after the snapshot; `keep` is called once, at a random moment. */
+/** Also takes a snapshot at a random move, after which the history continues. */
 export async function liveWithSnapshot(seed: number, moves: number): Promise<{ readonly world: RecoveryWorld; readonly snapshot: Buffer }> {
   const random = seeded(seed + 1);
   const at = Math.floor(random() * (moves + 1));

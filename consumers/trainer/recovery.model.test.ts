@@ -1,7 +1,7 @@
-// Model test of the trainer's state. A random history has admissions, records (repeated, with holes, late, of unknown and future versions, of
-// attempts that end after another or with other tokens), attached rewards (waited for in every other history), expiries, discards, and steps. A restart at the resume point and a fold of the whole
-// log give the same state as the trainer that lived through it, also when retention has deleted tasks; when it has deleted rollouts as well,
-// every admitted trajectory still gets an outcome.
+// Model test of the trainer's state. A random history has admissions, records (repeated, with gaps, late, of unknown and future versions,
+// of attempts that end after another one or with a wrong token count), attached rewards (required in every other history), expiries,
+// discards, and steps. A restart at the resume point and a fold of the whole log give the same state as the trainer that ran all along,
+// also when retention has deleted tasks; when it has deleted rollouts as well, every admitted trajectory still gets an outcome.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../infra/testing/events.ts';
@@ -82,7 +82,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     expect(lost).toBeGreaterThan(10);
   });
 
-  it('is that of the log after its newest rollouts were lost and others took their places, with and without a snapshot', async () => {
+  it('follows the log after its newest rollouts were lost and replaced, with and without a snapshot', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
         const { world, snapshot } = await liveWithSnapshot(seed, moves);
@@ -95,7 +95,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
-  it('is the same after a restart from a snapshot of any moment, which is used', async () => {
+  it('is the same after a restart from a snapshot of any moment, and the snapshot is used', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
         const { world, snapshot } = await liveWithSnapshot(seed, moves);
@@ -116,7 +116,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
-  it('reads only the entries of the ledger that a snapshot does not cover, and the last that it does', async () => {
+  it('reads only the entries of the ledger that a snapshot does not cover, and the last one that it covers', async () => {
     const { world, snapshot } = await liveWithSnapshot(5, 300);
     const position = unpackSnapshot(snapshot, runId)?.state.ledgerPosition ?? 0;
     expect(position).toBeGreaterThan(10);
@@ -154,7 +154,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     }
   });
 
-  it('has the shape that the format of snapshots stands for', () => {
+  it('has the shape that belongs to the format of snapshots', () => {
     const state = newRunState(runId);
     const group = newGroup({ group_id: 'g' } as TrajectoryRequested);
     foldRequest(group, { trajectory_id: 't' } as TrajectoryRequested, { partition: 0, offset: 0 });
@@ -170,7 +170,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('goes somewhere: long histories train, discard and expire', async () => {
+  it('has every kind of outcome in long histories', async () => {
     const worlds = [await live(6, 1_000), await live(7, 1_000)];
     for (const { state } of worlds) {
       expect(state.version).toBeGreaterThan(2);

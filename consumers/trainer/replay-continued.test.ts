@@ -47,7 +47,7 @@ describe('a run that was continued after its end', () => {
     return log;
   }
 
-  it('verifies, replays from its first step to its last, and trains on what one without an end between does', async () => {
+  it('verifies, replays completely, and trains on the same trajectories as a run without an end in between', async () => {
     const ends = fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 2, maxLength: 4 }).map((all) => all.sort((a, b) => a - b));
     await fc.assert(
       fc.asyncProperty(ends, fc.constantFrom('grpo', 'reinforce'), async (made, algorithm) => {
@@ -73,7 +73,7 @@ describe('a run that was continued after its end', () => {
     );
   }, 90_000);
 
-  it('goes on to the end that it was continued for, whoever resumes it, and is noted as over only while it is', async () => {
+  it('continues to its new end even after another stop, and is noted as ended only while it is', async () => {
     const notes: (number | undefined)[] = [];
     const ends = { write: async (steps: number) => void notes.push(steps), remove: async () => void notes.push(undefined) };
     const log = await madeRun({ ends, settings: { ...settings, steps: 1 } });
@@ -97,7 +97,7 @@ describe('a run that was continued after its end', () => {
     await expect(runTrainer(open({ ends: failing }), never), 'a note is only advice').rejects.toMatchObject({ code: 'RUN_FINISHED' });
   });
 
-  it('is not continued when that cannot be committed, and the next trainer does it', async () => {
+  it('is continued by the next trainer when the continuation cannot be committed', async () => {
     const log = await madeRun({ settings: { ...settings, steps: 1 } });
     for (const point of ['commit', 'commit_answer'] as const) {
       const openWriter = async () => {

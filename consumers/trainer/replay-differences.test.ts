@@ -34,7 +34,7 @@ function changed(log: MemoryLog, place: ForgedTopic, change: (value: DecodedEven
   return copy;
 }
 
-describe('what a replay finds', () => {
+describe('a replay of a changed log', () => {
   it.each([
     ['a reward', 'TrajectoryFinished', { reward: 0.75 }, ['reward', 'advantage', 'batch_sha256', 'reward_mean']],
     ['a version', 'TurnRecorded', { policy_spans: [{ version: 1, tokens: 10 }] }, ['version_first', 'batch_sha256']],
@@ -62,7 +62,7 @@ describe('what a replay finds', () => {
     for (const field of fields.filter((one) => one !== 'groups')) expect(found).toContain(field);
   });
 
-  it('finds a ledger entry that was changed, and weights that were', async () => {
+  it('finds a changed ledger entry, and changed weights', async () => {
     const log = await madeRun();
     const step = (n: number, change: object) =>
       changed(log, 'training', (value) =>
@@ -81,7 +81,7 @@ describe('what a replay finds', () => {
     await expect(replayed(forged, { openLearner: openWith({}) })).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH' });
   });
 
-  it('finds a resume point that is too late, in a ledger that is whole', async () => {
+  it('finds a resume point that is too late, in a ledger with a valid chain', async () => {
     const log = await madeRun();
     const late = changed(log, 'forged ledger', ({ type, event }) => {
       if (type !== 'StepCompleted' || event.step !== 3) return undefined;
@@ -94,7 +94,7 @@ describe('what a replay finds', () => {
     expect(new Set(steps[0]!.differences.map(({ field }) => field))).toEqual(new Set(['resume']));
   });
 
-  it('finds a trajectory that the ledger forgot', async () => {
+  it('finds a trajectory without an outcome in the ledger', async () => {
     const log = await madeRun({}, true);
     const forgetful = changed(log, 'forged ledger', ({ type, event }) =>
       type === 'TrajectoryDiscarded' && event.trajectory_id === 'run-a-g000002.2'
@@ -106,7 +106,7 @@ describe('what a replay finds', () => {
     expect(steps.flatMap(({ differences }) => differences)).toMatchObject([{ field: 'trajectory', trajectory: 'run-a-g000002.2' }]);
   });
 
-  it('says when retention has taken the records', async () => {
+  it('reports that retention has deleted records', async () => {
     const log = await madeRun();
     for (const { partition } of log.partitionsOf('rollouts')) log.deleteBefore('rollouts', partition, 6);
     const { steps } = await replayed(log, {}, { first: 1, last: 1 });
@@ -114,7 +114,7 @@ describe('what a replay finds', () => {
     expect(steps[0]!.differences[0]).toMatchObject({ field: 'trajectory', rebuilt });
   });
 
-  it('says when there is no such run or step', async () => {
+  it('reports that there is no such run or step', async () => {
     const log = await madeRun();
     await expect(replayed(log, { runId: 'run-z' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(replayed(log, {}, { first: 9, last: 9 })).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -123,7 +123,7 @@ describe('what a replay finds', () => {
 });
 
 describe('what a run records of its learner', () => {
-  it('is read back, and is nothing when it is not there', () => {
+  it('is read back, and is undefined where it is missing or invalid', () => {
     const parameters = { algorithm: 'grpo', clip: 0.4 };
     expect(recordedLearner({ learner: learnerRecord(architecture, parameters) })).toEqual({ architecture, parameters });
     expect(recordedLearner({ learner: learnerRecord(architecture, undefined) })).toEqual({ architecture, parameters: undefined });

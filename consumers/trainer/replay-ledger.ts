@@ -77,7 +77,7 @@ export interface LedgerStep {
   readonly event: StepCompleted;
   /** Trajectories of its groups that the ledger discards with it. */
   readonly discarded: ReadonlySet<string>;
-  /** With which attached rewards its groups were decided; none for a step without any. */
+  /** The attached rewards with which its groups were decided; empty for a step without any. */
   readonly counted: readonly Pick<RewardsCounted, 'names' | 'groups'>[];
 }
 
@@ -106,7 +106,7 @@ export async function readSteps(source: RunSource, first: StepMark, last: StepMa
   return steps;
 }
 
-/** Entries of other groups say nothing of the step. */
+/** Adds an entry to the step if it is about one of its groups. */
 function noteIn({ groups, discarded, counted }: ReadStep, { type, event }: LedgerEntry): void {
   if (type === 'TrajectoryDiscarded' && groups.has(event.group_id)) discarded.add(event.trajectory_id);
   if (type === 'RewardsCounted' && event.groups.some(({ group_id: id }) => groups.has(id))) counted.push(event);

@@ -26,7 +26,7 @@ describe('a replay', () => {
     expect(steps[0]!.compared).toBeGreaterThan(100);
   });
 
-  it('knows that a trajectory nobody finished was no part of the batch, also when it is finished later', async () => {
+  it('leaves an unfinished trajectory out of its batch, even if it is finished later', async () => {
     const log = await madeRun({}, true);
     const all = (await replayed(log)).steps;
     expect(all.map(({ trajectories }) => trajectories).sort()).toEqual([7, 8, 8, 8]);
@@ -39,7 +39,7 @@ describe('a replay', () => {
     expect((await replayed(log, {}, { fromStart: true })).differing).toBe(0);
   });
 
-  it('repeats the updates with what the run recorded, whatever is configured here', async () => {
+  it('repeats the updates with the parameters that the run recorded, whatever is configured', async () => {
     const log = await madeRun();
     const { steps, differing } = await replayed(log, { openLearner: openWith({ algorithm: 'reinforce', learningRate: 9 }) });
     expect(differing).toBe(0);
@@ -48,7 +48,7 @@ describe('a replay', () => {
     expect(one.steps).toMatchObject([{ step: 4, ok: true }]);
   });
 
-  it('repeats what REINFORCE remembers from the first step of the process on', async () => {
+  it('repeats the updates of REINFORCE from the first step of the process on', async () => {
     const learner = hashLearner({ algorithm: 'reinforce' });
     const log = await madeRun({ learner, settings: { ...settings, algorithm: 'reinforce', steps: 4 } });
     const openLearner = openWith({});
@@ -58,7 +58,7 @@ describe('a replay', () => {
     ]);
   });
 
-  it.each(['grpo', 'reinforce'])('goes on with the recorded parameters after a restart, and repeats both parts: %s', async (algorithm) => {
+  it.each(['grpo', 'reinforce'])('resumes with the recorded parameters after a restart, and repeats both parts: %s', async (algorithm) => {
     const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
     await worker(log, () => false);
     const stop = new AbortController();
@@ -75,7 +75,7 @@ describe('a replay', () => {
     expect(steps.map(({ ok }) => ok)).toEqual([true, true, true, true]);
   });
 
-  it('tells how far apart weights come out on another backend', async () => {
+  it('reports how much the weights differ on another backend', async () => {
     const log = await madeRun();
     const { steps, differing } = await replayed(log, { openLearner: openWith({}, 'wasm') }, { first: 2, last: 2 });
     expect(differing).toBe(1);

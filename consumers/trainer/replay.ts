@@ -24,11 +24,11 @@ export interface ReplayDeps extends RebuildSource {
   readonly openLearner?: OpenLearner;
 }
 
-/** What became of a replay. */
+/** The result of a replay. */
 export interface ReplayTotal {
   readonly steps: number;
   readonly differing: number;
-  /** The trainer was somebody else's, so its updates cannot be repeated here. */
+  /** The run had an external trainer, whose updates cannot be repeated here. */
   readonly isExternal: boolean;
 }
 
@@ -87,7 +87,7 @@ export async function replayRun(
   return { steps, differing, isExternal };
 }
 
-/** Of the first step from `first` on: a rewind has a number and makes no step. */
+/** Index of the first step from `first` on: a rewind has a number but makes no step. */
 function placeOf({ steps }: Survey, run: string, first: number): number {
   const at = steps.findIndex(({ step }) => step >= first);
   if (at >= 0) return at;
@@ -167,7 +167,7 @@ async function whyMissing({ log }: ReplayDeps, { missing }: Rebuilt): Promise<st
   return cut.length === 0 ? '' : `; retention has deleted records: ${cut.join(', ')}`;
 }
 
-/** What the rows of a batch are made from, by the log alone. */
+/** What the rows of a batch are made from, read from the log alone. */
 async function rowsSource(deps: ReplayDeps, { trajectories }: PreparedBatch, { resume }: RebuiltStep): Promise<RowsSource> {
   const from = new Map(resume?.rollouts.map(({ partition, offset }) => [partition, offset]));
   const bounds = await deps.log.bounds('rollouts');
@@ -180,7 +180,7 @@ async function rowsSource(deps: ReplayDeps, { trajectories }: PreparedBatch, { r
 
 interface ReplayTools {
   readonly retrainer: Retrainer | undefined;
-  /** Of the rows of a batch. */
+  /** Hash of the rows of a batch. */
   readonly hashOf: (batch: PreparedBatch) => Promise<string>;
 }
 

@@ -59,7 +59,7 @@ describe('where a run begins', () => {
     expect(read).not.toContain('policies');
   });
 
-  it('is no place in a topic with two orders', async () => {
+  it('cannot be found in a topic with two partitions', async () => {
     const rig = newRig();
     const log = new MemoryLog({ partitions: { training: 2 } });
     await expect(runTrainer(rig.deps({ log: log.reader() }), never)).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('the settings of a run that is resumed', () => {
     expect(new Set(told)).toEqual(new Set(['f1,8,1000,60000']));
   });
 
-  it('are refused, by name, when they are settings of the workers and others', async () => {
+  it('are refused by name when settings of the workers differ', async () => {
     const rig = await begun();
     await expect(runTrainer(rig.deps({ workerSettings: { ...workerSettings, llmModel: 'b' } }), never)).rejects.toMatchObject({
       code: 'RUN_CONFLICT',

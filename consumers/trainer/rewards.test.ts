@@ -68,7 +68,7 @@ describe('a run that waits for attached rewards', { timeout: 60_000 }, () => {
     }
   });
 
-  it('says nothing of rewards where none were attached, and records no setting of them', async () => {
+  it('records no rewards and no settings of them where none were attached', async () => {
     const log = await madeRun();
     expect(await ledgerOf(log, 'RewardsCounted')).toEqual([]);
     const [started] = await ledgerOf(log, 'RunStarted');

@@ -1,10 +1,10 @@
-// A bound on staleness that is right until the first restart: AReaL issue #1388. There the count of accepted rollouts lived in
-// the process; after a recovery at version v it began at zero again, so admission let v batches more in than the bound
-// allows, and staleness climbed far past its limit, which a user found in a chart.
+// A bound on staleness that holds only until the first restart: AReaL issue #1388. There, the count of accepted rollouts was kept in the
+// process. After a recovery at version v it began at zero, so admission accepted v batches more than the bound allows, and staleness rose
+// far above its limit.
 //
-// The scenario: rollouts are quick, training is slow, so whatever is admitted waits in the queue and grows old there. It is
-// played over the real log, fold, admission and commits, with a restart at any step; once as it is, and once with the
-// count restarted, which must break the bound, or this test would prove nothing.
+// The scenario: rollouts are fast and training is slow, so admitted groups wait in the queue and become stale there. It runs with the real
+// fold, admission, and commits, and with a restart at any step: once as implemented, and once with a count that restarts at zero. It must
+// break the bound; otherwise this test would prove nothing.
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
@@ -38,7 +38,7 @@ const policyOf = (version: number) => ({
   ...{ ...bytes, optimizer_sha256: '', bytes: 0, manifest: [], loadable: true },
 });
 
-/** How a process counts what it has accepted, from the plan of the folded state. */
+/** How many groups a process admits for a plan, by its count of accepted groups. */
 type Accounting = (plan: TrainingPlan) => number;
 const folded = (): Accounting => (plan) => plan.admit;
 
@@ -81,7 +81,7 @@ class StalenessWorld {
     return life;
   }
 
-  /** All that a new process knows is what it reads. */
+  /** A new process knows only what it reads from the log. */
   async recover(accounting: Accounting): Promise<SimulatedTrainer> {
     const life = await this.#lifeOf((await recoverRun({ runId, log: this.log.reader(), events: this.#events })).state, accounting);
     await this.#foldRollouts(life.state);
@@ -199,7 +199,7 @@ describe('the bound on staleness', () => {
     expect(Math.max(...worst)).toBeGreaterThan(MAX_STALENESS);
   });
 
-  it('is left further behind with every such restart: the climb of the chart', async () => {
+  it('is exceeded further with every such restart', async () => {
     const { worst } = await play(new Set([2, 4, 6]), restartedAtZero);
     expect(worst.at(-1)).toBeGreaterThan(2 * MAX_STALENESS);
   });

@@ -32,7 +32,7 @@ describe('the trainer', () => {
     await expect(runTrainer(rig.deps({ settings: { ...settings, steps: 1 } }), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
   });
 
-  it.each(['commit', 'commit_answer'] as const)('goes on where it was when the transaction fails at %s', async (point) => {
+  it.each(['commit', 'commit_answer'] as const)('continues after a transaction that fails at %s', async (point) => {
     const calm = newRig();
     await scriptedWorker(calm);
     await runTrainer(calm.deps(), never);
@@ -74,7 +74,7 @@ describe('the trainer', () => {
     expect(await verified(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('takes a fence for an outage as long as nobody else has claimed the run', async () => {
+  it('treats a fence as an outage as long as no other trainer has claimed the run', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const owner = newOwner('t-0');
@@ -97,7 +97,7 @@ describe('the trainer', () => {
     expect(await verified(rig)).toMatchObject({ ok: true, steps: 5, problems: [] });
   });
 
-  it('asks again for what a silent worker began and for a claim that was lost, and only as often as allowed', async () => {
+  it('repeats the requests of silent workers and lost claims, but only as often as allowed', async () => {
     const rig = newRig();
     await scriptedWorker(rig, ({ sample, attempt, group_index }) => {
       if (group_index === 0 && sample === 0 && attempt === 0) return 'start';
@@ -122,7 +122,7 @@ describe('the trainer', () => {
     expect(await verified(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('discards uniform groups with an event, admits others in their place, and stops when told', async () => {
+  it('discards groups of one as incomplete, admits others in their place, and stops when told', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
     const stop = new AbortController();
@@ -137,7 +137,7 @@ describe('the trainer', () => {
     expect(new Set(await reasons())).toEqual(new Set(['incomplete']));
   });
 
-  it('oversamples: asks for more than a batch, trains as soon as it is full, and discards what is left of it', async () => {
+  it('oversamples: asks for more than a batch, trains as soon as a batch is full, and discards the rest', async () => {
     const rig = newRig();
     // one in three groups is never answered: a trainer that waited for all of them would not end
     await scriptedWorker(rig, ({ group_index }) => (group_index % 3 === 2 ? 'claim' : 'answer'));
@@ -158,12 +158,12 @@ describe('the trainer', () => {
     for (const { resume } of steps.slice(0, -1)) expect(resume.open_groups).toBeLessThanOrEqual(6);
   });
 
-  it('goes on with the oversampling that was recorded', () => {
+  it('continues with the oversampling that was recorded', () => {
     const recorded = { settings: settingsRecord({ ...settings, oversample: 2 }, undefined) } as Parameters<typeof settingsOf>[1];
     expect(settingsOf({ ...settings, oversample: 1 }, recorded).oversample).toBe(2);
   });
 
-  it('tells a group that teaches nothing from one that nobody finished', async () => {
+  it('discards groups of equal rewards as uniform, not as incomplete', async () => {
     const rig = newRig();
     await scriptedWorker(
       rig,
@@ -180,7 +180,7 @@ describe('the trainer', () => {
 });
 
 describe('the end of a run', () => {
-  it('counts trajectories, of smaller groups as well, and those that were still open', async () => {
+  it('counts its trajectories, including those of smaller groups and those still open', async () => {
     const rig = newRig();
     await scriptedWorker(rig, ({ sample }) => (sample === 0 ? 'start' : 'answer'));
     await runTrainer(rig.deps({ settings: { ...settings, steps: 2, maxAttempts: 1 } }), never);

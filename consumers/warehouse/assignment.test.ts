@@ -31,8 +31,8 @@ const batchOf = (partition: number, from: number, to: number) => ({
   endOffset: 30,
 });
 
-describe('what a member that is gone had announced', () => {
-  it('goes in before a later range of any of its partitions, though another partition was not read yet', () => {
+describe('ranges that a departed member had announced', () => {
+  it('are inserted before a later range of their partition, even if another partition was not read yet', () => {
     const assignment = announcedOfTwo();
     expect(assignment.repeat()).toBeUndefined();
     assignment.check(batchOf(0, 9, 25));
@@ -51,7 +51,7 @@ describe('what a member that is gone had announced', () => {
     expect(assignment.repeat()?.bounds).toEqual([{ partition: 1, min: 10, max: 19 }]);
   });
 
-  it('goes in as one when all of its partitions were read', () => {
+  it('are inserted together when all of their partitions were read', () => {
     const assignment = announcedOfTwo();
     assignment.check(batchOf(0, 9, 25));
     assignment.check(batchOf(1, 9, 25));

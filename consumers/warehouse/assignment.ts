@@ -10,16 +10,16 @@ import { createPartitionRanges, type Limits, type PartitionRanges } from './rang
 import { partOf, repeatsIn, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
-/** An insert costs the same for one row as for a thousand, and tasks are not queried before their first turn. */
+/** Tasks wait longer by this factor: an insert costs the same for one row as for a thousand, and tasks are not needed before turns. */
 const TASKS_WAIT = 3;
 
 interface Partition {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly ranges: PartitionRanges<TakenRecord>;
-  /** Below it, the tables may already hold some of the records. */
+  /** Below this offset, the tables may already hold some of the records. */
   readonly askBelow: number;
-  /** A record that the tables hold, until the log is seen to have the same. */
+  /** A record that the tables hold, until it is compared with the same offset of the log. */
   check: Top | undefined;
 }
 

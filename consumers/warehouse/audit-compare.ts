@@ -1,5 +1,5 @@
 // Compares the row counts and checksums of a slice on both sides, partition by partition, and finds the offsets where they differ. Every
-// query is limited: to its slice, to one thread, so that the sink and other readers keep theirs, and in time.
+// query is limited: to its slice, in time, and to one thread, so that the others are left to the sink and other readers.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
 import { hashesFrom } from './audit-digest.ts';
@@ -24,7 +24,7 @@ export interface ComparedTable {
   readonly topic: EventTopic;
   readonly table: TableName;
   readonly slice: readonly OffsetWindow[];
-  /** Hash table of the log's side; undefined when the log gives no rows. */
+  /** Name of the table with the hashes of the log's rows; undefined when the log gives no rows. */
   readonly hashes: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { digested } from './audit-digest.ts';
 
-it('gives a row the same digests whether its tool result is in it or apart', () => {
+it('gives a row the same digests whether its tool result is part of it or passed separately', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 40_000 }), fc.string(), (result, text) => {
       const apart = Buffer.from(result);
@@ -13,7 +13,7 @@ it('gives a row the same digests whether its tool result is in it or apart', () 
   );
 });
 
-it('tells texts apart', () => {
+it('gives different texts different digests', () => {
   const of = (result: string) => digested('turns', { text: '', tool_result: '' }, Buffer.from(result))['tool_result'];
   expect(of('a')).not.toBe(of('b'));
 });

@@ -11,7 +11,7 @@ const REMEMBERED_CHARS = 16_384;
 /** Total characters of cached texts. */
 const MOST_CHARS = 64_000_000;
 
-/** Digests of texts that a reader delivered apart: one buffer for each distinct text. */
+/** Digests of texts that a reader passed separately: one buffer for each distinct text. */
 const ofBuffers = new WeakMap<Buffer, string>();
 
 function digestApart(text: Buffer): string {

@@ -34,7 +34,7 @@ describe('findings', () => {
     columns: [],
   };
 
-  it('go on after they were written down', () => {
+  it('continue after they were saved as JSON', () => {
     const findings = new AuditFindings(2);
     findings.tally(tally);
     findings.count('tasks', { records: 4, deadLetters: 1, uncovered: [{ partition: 0, offset: 9, reason: 'not_framed' }] });
@@ -48,7 +48,7 @@ describe('findings', () => {
     expect(again.tables()).toMatchObject([{ logRows: 0, tableRows: 1, equal: false }]);
   });
 
-  it('name a row once, and no more rows than they may', () => {
+  it('list a row once, and at most as many rows as the limit allows', () => {
     const findings = new AuditFindings(2);
     for (const offset of [3, 3, 4]) findings.name({ ...difference, offset });
     expect(findings.state).toMatchObject({ moreDifferences: false, differences: [{ offset: 3 }, { offset: 4 }] });

@@ -40,7 +40,7 @@ interface ReachedOffset {
 export interface AuditState {
   readonly records: number;
   readonly deadLetters: number;
-  /** The first offset of each partition that was not compared. */
+  /** For each partition, the first offset that was not compared yet. */
   readonly reached: readonly ReachedOffset[];
   readonly tallies: readonly Tally[];
   readonly differences: readonly AuditDifference[];

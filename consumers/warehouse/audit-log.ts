@@ -31,7 +31,7 @@ export async function coveredRecords(store: Store, topic: EventTopic): Promise<C
 export type Expectation =
   /** Exactly these rows. */
   | { readonly kind: 'rows'; readonly rows: readonly { readonly table: TableName; readonly row: Row }[] }
-  /** Any row: the record was not what it claims to be when it was stored. */
+  /** Any row: the record can be decoded now, but could not when it was stored. */
   | { readonly kind: 'as-stored' }
   /** The dead letter is missing. */
   | { readonly kind: 'uncovered'; readonly reason: string };

@@ -15,7 +15,7 @@ describe('the audit of a long log', () => {
     whole = await world.audit();
   });
 
-  it('finds in slices of any size what it finds at once, and tells how far it is', async () => {
+  it('finds the same in small slices as in large ones, and reports its progress', async () => {
     const told: AuditProgress[] = [];
     const result = await world.audit({ sliceRecords: 80 }, { onProgress: (progress) => told.push(progress) });
     expect(result).toEqual(whole);
@@ -24,7 +24,7 @@ describe('the audit of a long log', () => {
     expect(told.at(-1)).toMatchObject({ records: told[0]!.of, differences: 0 });
   });
 
-  it('is whole when it was stopped after any slice and resumed, also by records that came meanwhile', async () => {
+  it('gives the whole result when it is stopped after a slice and resumed, several times', async () => {
     let state: AuditState | undefined;
     let result: AuditResult | undefined;
     let tries = 0;
@@ -45,7 +45,7 @@ describe('the audit of a long log', () => {
     expect(await world.scratch()).toEqual([]);
   });
 
-  it('asks for less when a query reaches a limit, and gives up when there is no less', async () => {
+  it('splits a slice when a query reaches a limit, and fails when it cannot be split further', async () => {
     const { store } = world;
     const limit = (most: number): Pick<AuditDeps, 'store'> => ({
       store: {
@@ -68,7 +68,7 @@ describe('the audit of a long log', () => {
     expect(await world.scratch()).toEqual([]);
   });
 
-  it('as a sample compares some of it, and finds what is wrong there', async () => {
+  it('compares only part of the log as a sample, and finds differences there', async () => {
     const sample = { share: 0.3, seed: 5 };
     const some = await world.audit({ sample });
     expect(some).toMatchObject({ ok: true, complete: true, sample, differences: [] });
@@ -79,7 +79,7 @@ describe('the audit of a long log', () => {
     expect(await world.audit({ sample })).toMatchObject({ ok: false });
   });
 
-  it('leaves out what retention takes while it reads', async () => {
+  it('leaves out records that retention deletes while it reads', async () => {
     const { log } = world;
     const reader = log.reader();
     let taken = false;

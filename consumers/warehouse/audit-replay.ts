@@ -12,7 +12,7 @@ import type { TableName } from './rows/tables.ts';
 
 export interface AuditSources {
   readonly reader: LogReader;
-  /** Reads the slices: its records may have their shared texts apart. */
+  /** Reads the slices; may pass shared texts separately from their records. */
   readonly slices: LogReader;
   readonly events: EventReader;
   readonly store: Store;

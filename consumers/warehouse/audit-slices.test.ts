@@ -30,7 +30,7 @@ describe('slices', () => {
     );
   });
 
-  it('are about as large as they should be, and take the same share of every partition', () => {
+  it('have about the requested size, and take the same share of every partition', () => {
     const all = [0, 1].map((partition) => ({ partition, first: 0, end: 1_000 * (partition + 1) }));
     const [first] = [...slicesOf(all, () => 300)];
     expect(first).toEqual([
@@ -58,7 +58,7 @@ describe('a sample', () => {
     );
   });
 
-  it('is about as much as was asked for, from all over the log', () => {
+  it('has about the requested share, from the whole log', () => {
     const all = [{ partition: 0, first: 0, end: 1_000_000 }];
     for (const share of [0.01, 0.05, 0.5, 1]) {
       const drawn = [...sampledSlices(all, { share, seed: 3 })].flat();

@@ -26,7 +26,7 @@ export const endsOf = (windows: readonly OffsetWindow[]): ReadonlyMap<number, nu
 export const firstsOf = (windows: readonly OffsetWindow[]): ReadonlyMap<number, number> =>
   new Map(windows.map(({ partition, first }) => [partition, first]));
 
-/** The next `size` offsets or so, taken from every partition in proportion to what is left of it, and the rest. */
+/** About the next `size` offsets, taken from every partition in proportion to what is left of it, and the rest. */
 export function cutSlice(
   windows: readonly OffsetWindow[],
   size: number,
@@ -42,7 +42,7 @@ export function cutSlice(
 
 export const isOpen = ({ first, end }: OffsetWindow): boolean => first < end;
 
-/** All slices of the windows; a slice may be requested again in smaller ones. */
+/** Yields all slices of the windows; `sizeOf` is called for the size of each. */
 export function* slicesOf(windows: readonly OffsetWindow[], sizeOf: () => number): Generator<readonly OffsetWindow[]> {
   let rest: readonly OffsetWindow[] = windows.filter(isOpen);
   while (rest.length > 0) {
@@ -53,7 +53,7 @@ export function* slicesOf(windows: readonly OffsetWindow[], sizeOf: () => number
 }
 
 const SLICES_OF_SAMPLE = 16;
-/** A slice costs some statements for each table, whatever its size: a small sample is taken from fewer places. */
+/** Minimum offsets for another slice of a sample: a slice costs some statements for each table, whatever its size. */
 const WORTH_A_SLICE = 1_000;
 const [LEAST, MOST] = [20, 20_000];
 

@@ -61,7 +61,7 @@ describe('the audit of tables that were tampered with', () => {
     expect(extra).toHaveLength(3);
   });
 
-  it('names no more differences than it was asked to', async () => {
+  it('lists no more differences than requested', async () => {
     await world.mutate(`alter table turns delete where 1`);
     const result = await world.audit({ differences: 3 });
     expect(result.differences).toHaveLength(3);

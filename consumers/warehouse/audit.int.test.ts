@@ -9,7 +9,7 @@ import { createWarehouse } from './warehouse.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
 import { AuditWorld, GROUP, filledWorld } from './audit.testing.ts';
 
-describe('the audit of tables that were left alone', () => {
+describe('the audit of unmodified tables', () => {
   let world: AuditWorld;
 
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe('the audit of tables that were left alone', () => {
     expect(await world.scratch()).toEqual([]);
   });
 
-  it('reports what the sink has yet to do as lag, not as a difference', async () => {
+  it('reports records that the sink has not stored yet as lag, not as differences', async () => {
     await world.log.writer().append(randomEvents(50, seeded(3)));
     world.log.appendRaw('tasks', [{ key: 'x', value: Buffer.from('bad') }]);
     const behind = await world.audit({ waitMs: 50 });
@@ -77,7 +77,7 @@ describe('the audit of tables that were left alone', () => {
   });
 });
 
-it('stores records of any time, however many months they claim to be of', async () => {
+it('stores records of any time, however many months their times span', async () => {
   let months = 0;
   const claimed = { now: () => Date.UTC(1800, 60 * (months += 1)) };
   const world = new AuditWorld('other_times', claimed);

@@ -3,7 +3,7 @@
 //
 // Only what the sink had committed when the audit began is compared, so the sink can run meanwhile; the rest is reported as lag. Rows whose
 // record was deleted by retention are not compared. Only scratch tables are written, and they are always dropped. After each slice the
-// audit passes out its state, from which another audit can continue.
+// audit reports its state, from which another audit can continue.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock, EventReader, GroupOffsets, LogReader, Store } from '../../streams/core/ports.ts';
 import { AuditFindings, type AuditedTable, type AuditState, type AuditDifference } from './audit-findings.ts';

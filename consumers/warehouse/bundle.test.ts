@@ -13,7 +13,7 @@ const boundsArbitrary: fc.Arbitrary<readonly PartitionBounds[]> = fc.uniqueArray
 );
 
 describe('an announcement', () => {
-  it('comes back as it was made, to each of its partitions, and fits into the metadata of a commit', () => {
+  it('is read back unchanged for each of its partitions, and fits into the metadata of a commit', () => {
     fc.assert(
       fc.property(boundsArbitrary, (bounds) => {
         const text = announce(bounds);
@@ -39,14 +39,14 @@ describe('a token', () => {
     expect(tokenOf({ topic: 'rollouts', bounds: [{ partition: 2, min: 5, max: 9 }], entries }, 'turns')).toBe('rollouts-2-5-9-4_17-turns');
   });
 
-  it('is another one for records of other times at the same offsets, whichever way they were read', () => {
+  it('differs for records of other times at the same offsets, but not by the order of the records', () => {
     const bounds = [{ partition: 2, min: 5, max: 9 }];
     const token = (...times: readonly number[]) => tokenOf({ topic: 'rollouts', bounds, entries: stamped(...times) }, 'turns');
     expect(token(4, 11, 17)).toBe(token(17, 11, 4));
     expect(token(4, 11, 17)).not.toBe(token(4, 11, 18));
   });
 
-  it('is one for a bundle and a table, and another for any other', () => {
+  it('is the same for the same bundle and table, and different for any others', () => {
     fc.assert(
       fc.property(boundsArbitrary, boundsArbitrary, (one, other) => {
         const entries = stamped(1);

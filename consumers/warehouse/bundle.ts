@@ -1,5 +1,5 @@
-// Ranges of several partitions of one topic that are inserted together: an insert costs the same for one row as for a thousand, and only so
-// many inserts fit into a second.
+// Ranges of several partitions of one topic that are inserted together: an insert costs the same for one row as for a thousand, and the
+// number of inserts per second is limited.
 //
 // Invariants
 // - A bundle is announced in full with each of its partitions, in one commit. After a crash, the new owner of some of these partitions

@@ -32,9 +32,9 @@ export const DEAD_LETTER_BYTES = 7_000_000;
 
 const STEP = 'warehouse';
 const ERROR_CHARS = 2_000;
-/** Limit for keys and headers together, far above legitimate sizes. */
+/** Limit for the key, and for all headers together, far above legitimate sizes. */
 const SIDE_BYTES = 100_000;
-/** For the partition key; the letter contains the whole key. */
+/** Limit for the Kafka key of a letter; `original_key` has the whole key. */
 const KEY_BYTES = 1_000;
 
 /** Passes an event that can be decoded and is on the topic of its type. */
@@ -56,7 +56,7 @@ export function deadLetterEvent(unstorable: Unstorable, context: DeadLetterConte
   return { type: 'DeadLettered', key, event: letterOf(unstorable, context) };
 }
 
-/** The row of a record of dead-letters that cannot be stored as what it claims to be; deterministic. */
+/** The row of a record of dead-letters whose event cannot be stored; deterministic. */
 export function unreadableRow(unstorable: Unstorable, maxBytes: number): Row {
   const event = letterOf(unstorable, { producer: STEP, nowMs: unstorable.record.timestampMs, maxBytes });
   return deadLetterRow(event, originOf(unstorable.record));
@@ -84,7 +84,7 @@ function letterOf(unstorable: Unstorable, context: DeadLetterContext): DeadLette
   };
 }
 
-/** A producer may claim any time; one that an event cannot represent becomes the epoch. */
+/** A record may have any timestamp; one that an event cannot represent becomes 0. */
 function microsOf(ms: number): number {
   const micros = Math.trunc(ms) * 1_000;
   return Number.isSafeInteger(micros) ? micros : 0;

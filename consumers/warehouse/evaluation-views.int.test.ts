@@ -1,4 +1,4 @@
-// The evaluation views agree with the program for random answers.
+// For random answers, the evaluation views give the same figures as `figuresOf`.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { AnswerScored, EventByType, EventType } from '../../schemas/generated/events.ts';
@@ -73,7 +73,7 @@ const ACCOUNT = {
 const near = (value: number): number => expect.closeTo(value, 6) as number;
 
 describe('views of evaluations', () => {
-  it('agree with the figures of the program', async () => {
+  it('give the same figures as figuresOf', async () => {
     for (const levels of [['1', '2', '10'], ['']]) {
       for (const count of [1, 2, 40, 200]) {
         const evaluation = `e${levels.length}-${count}`;
@@ -122,7 +122,7 @@ describe('views of evaluations', () => {
     }
   });
 
-  it('have one held-out score a version: sampled, with the most answers, complete', async () => {
+  it('have one held-out score per version: of the complete sampled evaluation with the most answers', async () => {
     const evaluation = (id: string, version: number, more: { samples?: number; split?: string; answers?: number; done?: boolean } = {}) => {
       const { samples = 4, split = 'heldout', answers = 8, done = true } = more;
       const head = { run_id: 'curve', evaluation_id: id, policy_version: version, samples, split, dataset: 'd' };
@@ -151,7 +151,7 @@ describe('views of evaluations', () => {
     ]);
   });
 
-  it('tell the reward of all that finished beside that of what was trained on', async () => {
+  it('show the reward of all finished trajectories beside that of the trained ones', async () => {
     const run_id = 'spread';
     const trajectories = [1, 0, 1, 0.5].map((reward, at) => ({
       ...ACCOUNT,

@@ -8,7 +8,7 @@ import { patiently, type Patience } from './patience.ts';
 export interface Fence {
   /** Announces what is to be inserted; throws GROUP_FENCED when the partitions belong to another member. */
   ask(): Promise<void>;
-  /** The same, unless the last confirmation is recent. */
+  /** Calls `ask` unless the last confirmation is recent. */
   ensure(): Promise<void>;
   /** Throws when nothing may be sent: the generation is over, or the last confirmation is too old, and the next attempt asks again. */
   assertFresh(): void;

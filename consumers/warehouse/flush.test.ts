@@ -31,7 +31,7 @@ const deadLetters = { append: async () => [], close: async () => undefined };
 const steady = { clock: clockOf(() => 1), metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
 
 describe('a flush', () => {
-  it('does all its work in named steps, in the order of the table, and reaches the crash point between its inserts', async () => {
+  it('does all its work in the steps that are listed for the sink, in their order, with a crash point between its inserts', async () => {
     const watched = watchPoints();
     const store = new MemoryStore();
     store.beforeInsert = (table) => {

@@ -1,11 +1,11 @@
 // Puts bundles of closed ranges into the tables, exactly once:
-//   1. announce every bundle in the metadata of an offset commit that moves nothing,
-//   2. send the dead letters of its records (again after a crash: they carry their identity),
+//   1. announce every bundle in the metadata of an offset commit that does not move the offsets,
+//   2. send the dead letters of its records (again after a crash: duplicates have the same id),
 //   3. insert the rows of each table, once (insert-once.ts),
-//   4. commit what follows the ranges.
-// A crash anywhere repeats the same bundle, of which the tables are asked what they hold. The token of the bundle and
-// the table is a second barrier, as long as the engine remembers it. A member that lost a partition is refused at (1) and
-// (4); it is asked again before an insert when its last commit is long past, since it may have been frozen meanwhile.
+//   4. commit the offsets after the ranges.
+// After a crash at any point, the same bundle is repeated, and the tables are queried for the rows that they already hold. The token of the
+// bundle and the table is a second protection, as long as the engine remembers it. At (1) and (4), the group refuses a member that lost a
+// partition. If the last commit is old, the group is asked again before an insert, because this process may have been frozen meanwhile.
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { inStep, type ReachPoint } from '../../streams/core/crash-points.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
@@ -43,12 +43,12 @@ export interface FlushDeps {
   readonly deadLetterBytes: number;
   /** Age of the last commit, ms, after which the group is asked again before an insert. */
   readonly fenceMs: number;
-  /** Up to so many rows go in one table after the other, which leaves the other cores to those who read. */
+  /** Up to this many rows are inserted one table after the other, which leaves the other cores to queries. */
   readonly fewRows: number;
   readonly reach: ReachPoint;
 }
 
-/** What one flush has of the assignment that it is done under. */
+/** What a flush uses of its assignment. */
 export interface FlushTerms {
   readonly session: GroupSession;
   readonly patience: Patience;
@@ -78,14 +78,14 @@ export async function flush({ bundles, commits }: FlushWork<TakenRecord>, terms:
   return rows;
 }
 
-/** Its dead letters are out when the rows to be inserted are known. */
+/** Sends the dead letters of a bundle, then returns its inserts. */
 async function prepare(bundle: Bundle<TakenRecord>, flushing: Flushing): Promise<readonly Insert[]> {
   const { tables, unstorable } = projectEntries(bundle.entries, flushing.deadLetterBytes);
   await sendDeadLetters(unstorable, flushing);
   return [...tables].map(([table, rows]) => ({ table, rows, bundle, token: tokenOf(bundle, table) }));
 }
 
-/** Many rows go in a few inserts at a time, so that some are encoded meanwhile. Ends when none is under way, failed or not. */
+/** Many rows are inserted by concurrent inserts, so that some are encoded while others are sent. Settles when none is running any more. */
 async function insertAll(inserts: readonly Insert[], flushing: Flushing): Promise<number> {
   const waiting = inserts.reduce((sum, { rows }) => sum + rows.length, 0);
   let next = 0;
@@ -133,7 +133,7 @@ function projectEntries(entries: readonly TakenRecord[], deadLetterBytes: number
       if (turns === undefined || outcome.value.type !== 'TurnRecorded') project(record, outcome.value, emit);
     } else {
       const found = { record, reason: outcome.reason, error: String(outcome.cause) };
-      // Without the error text, which may read differently in another version: the audit makes this row again.
+      // Without the error text, which another version may word differently: the audit makes this row again.
       if (record.topic === 'dead-letters') emit('dead_letter_events', unreadableRow({ ...found, error: '' }, deadLetterBytes));
       else unstorable.push(found);
     }
@@ -159,7 +159,7 @@ function plainTurns(entries: readonly TakenRecord[]): ColumnRows | undefined {
   };
 }
 
-/** In requests of a few at a time, since each may be as large as a record can be. */
+/** Sends a few per request, since each may be as large as a record can be. */
 async function sendDeadLetters(unstorable: readonly Unstorable[], flushing: Flushing): Promise<void> {
   const context = { producer: flushing.producer, nowMs: flushing.clock.now(), maxBytes: flushing.deadLetterBytes };
   let letters: OutgoingEvent[] = [];
@@ -195,7 +195,7 @@ async function insertTable(work: Insert, flushing: Flushing): Promise<number> {
   }
 }
 
-/** The rows that the table takes, under the token of the whole bundle. */
+/** Inserts the rows that the table accepts, under the token of the whole bundle. */
 async function insertOthers(
   work: Insert & { readonly rows: readonly Row[]; readonly refused: ReadonlyMap<Row, string> },
   flushing: Flushing,

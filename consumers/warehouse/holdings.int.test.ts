@@ -50,7 +50,7 @@ async function halfInsert(id: string, database: string): Promise<{ readonly goOn
 }
 
 describe('ending inserts', () => {
-  it('ends an insert of a sender that was frozen in its midst, and none of other partitions or tables', async () => {
+  it('ends an insert whose sender was frozen halfway, but no insert of other partitions or tables', async () => {
     const database = 'test_settling';
     const store = await connect(database);
     const holdings = createHoldings(store);
@@ -67,7 +67,7 @@ describe('ending inserts', () => {
     expect(await holdings.held('heartbeats', 'rollouts', [{ partition: 3, min: 0, max: 9 }])).toEqual(new Map([['3/1', 2], ['3/2', 2]])); // prettier-ignore
   });
 
-  it('is no business of statements of other people', async () => {
+  it('leaves other statements alone', async () => {
     const store = await connect('test_settling');
     const slow = store.query<{ n: number }>(
       'select count() as n from numbers(20) where sleepEachRow(0.05) = 0 settings max_block_size = 1',

@@ -29,11 +29,11 @@ async function shareOfAnHour(queryMs: number): Promise<number> {
   return queried / now;
 }
 
-it('takes a small share of the store beside a run that goes on, however slow its queries are', async () => {
+it('spends a small share of the time on queries during a run, however slow they are', async () => {
   for (const queryMs of [1, 100, 3_000]) expect(await shareOfAnHour(queryMs), `${queryMs} ms`).toBeLessThan(0.05);
 });
 
-it('goes on at once while it is behind, and leaves the store as much time as it took', () => {
+it('pauses for the time of a round while it is behind, otherwise for 20 times that and at least 20 s', () => {
   expect(pauseAfter(400, true)).toBe(400);
   expect(pauseAfter(400, false)).toBe(20_000);
   expect(pauseAfter(4_000, false)).toBe(80_000);

@@ -68,7 +68,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ insert: undefined }) },
 );
 
-it('names the repeats of each table at any time, however far the keeper has come', async () => {
+it('lists the repeats of each table at any time, however far the keeper has come', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...repeatingTables),

@@ -1,7 +1,7 @@
-// Keeps `repeated_rows` filled with the rows of a table that repeat an event. It goes through a table by offset, behind the sink. The rows
+// Keeps `repeated_rows` filled with the rows of a table that repeat an event. It reads a table by offset, after the sink. The rows
 // are inserted before the mark that covers them, and both may be inserted again after a crash. If rows appear before a mark after all,
 // their count no longer matches the mark, and the partition is checked again from its start. Counting reads the whole table, so that is
-// only done now and then; other rounds read what an index finds behind the marks.
+// only done now and then; other rounds read only the rows after the marks, by an index.
 import type { Row } from '../../streams/core/ports.ts';
 import { behindMarks, type TableMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
@@ -14,7 +14,7 @@ const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequen
 
 type Repeating = keyof typeof kinds;
 
-/** Columns of repeated turns that sums take off. */
+/** Columns of repeated turns that are subtracted from sums. */
 const SUMMED = [
   ...['purpose', 'policy_version_max', 'generation_ms', 'generation_queue_ms', 'generation_retry_ms'],
   ...['tool_ms', 'tool_queue_ms', 'tool_retry_ms'],
@@ -82,7 +82,7 @@ export class RepeatKeeper {
     return new Map(marks.filter(({ partition, rows }) => found.get(partition) === rows).map((mark) => [mark.partition, mark]));
   }
 
-  /** The offsets behind the marks. */
+  /** The offsets after the marks. */
   async #windows(): Promise<readonly OffsetWindow[]> {
     const unmarked = behindMarks([...this.#marks.values()]);
     const found = await this.#store.query<OffsetWindow>(

@@ -1,5 +1,5 @@
-// Keeps `result_texts` filled: each distinct tool result once. It goes through the turns in slices, as the audit does, behind the sink:
-// each round goes up to the ends that the previous round saw, so that no row below them is still on its way. The texts are inserted before
+// Keeps `result_texts` filled: each distinct tool result once. It reads the turns in slices, as the audit does, after the sink: each
+// round goes up to the ends that the previous round saw, so that no row below them is still being inserted. The texts are inserted before
 // their mark; repeats after a crash are deduplicated by the table.
 import type { Row } from '../../streams/core/ports.ts';
 import { behindMarks, type TableMark } from '../common/behind-marks.ts';

@@ -39,7 +39,7 @@ it('keeps every complete step, however many incomplete ones come before it', asy
   expect(kept.size).toBe(150);
 });
 
-it('starts over at the first step behind the last, and looks at an incomplete one again', async () => {
+it('starts over after the last step, and checks incomplete steps again', async () => {
   let now = 0;
   const open = [...steps('cut', 2_100), ...steps('whole', 1)];
   const { kept, store } = fakeStore(open);

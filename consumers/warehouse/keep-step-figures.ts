@@ -44,7 +44,7 @@ export class StepFigureKeeper {
   readonly #deps: KeeperDeps;
   /** Incomplete steps, by run and step. */
   readonly #waiting = new Map<string, StepRetry>();
-  /** The search for open steps goes on behind this one, so that any number of incomplete steps cannot hide the others. */
+  /** The search for open steps continues after this step, so that no number of incomplete steps can hide the others. */
   #after = BEGINNING;
 
   constructor(deps: KeeperDeps) {
@@ -72,7 +72,7 @@ export class StepFigureKeeper {
     );
   }
 
-  /** None of the open steps is due: the next round looks behind them, or starts over behind the last. */
+  /** None of the open steps is due: the next round searches after them, or from the beginning if they include the last. */
   #lookFurther(open: readonly PendingStep[]): Round {
     const isLast = open.length < CANDIDATES;
     if (isLast && this.#after === BEGINNING) this.#forget(open);

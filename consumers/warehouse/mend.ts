@@ -102,7 +102,7 @@ async function tailMend(known: KnownPartition, deps: MendDeps): Promise<Mend> {
 const isSame = (record: LogRecord | undefined, timestampMs: number): boolean =>
   record !== undefined && Math.trunc(record.timestampMs) === timestampMs;
 
-/** The log has the last record that the tables hold. */
+/** Whether the log has the last record that the tables hold; also true if retention deleted it. */
 async function isAsStored(known: KnownPartition, log: LogReader): Promise<boolean> {
   const { first, top } = known;
   if (top === undefined || top.offset < first) return true;

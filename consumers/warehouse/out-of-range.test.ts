@@ -7,26 +7,26 @@ import { OutOfRangeWorld } from './out-of-range.testing.ts';
 describe('a start', () => {
   const known = { committed: 50, intended: -1, first: 10, end: 90, top: -1 };
 
-  it('goes on at what is committed, and asks for what the tables hold above it', () => {
+  it('reads from the committed offset, and queries the tables for records that they hold above it', () => {
     expect(planStart(known)).toEqual({ kind: 'read', from: 50, askBelow: 0 });
     expect(planStart({ ...known, top: 60 })).toEqual({ kind: 'read', from: 50, askBelow: 61 });
   });
 
-  it('without an offset goes back from what the tables hold by more than a range, and no further than the log', () => {
+  it('without a committed offset begins a range before the last stored record, but not before the log begins', () => {
     expect(planStart({ ...known, committed: -1 })).toEqual({ kind: 'read', from: -1, askBelow: 0 });
     expect(planStart({ ...known, committed: -1, top: 60 })).toEqual({ kind: 'read', from: 10, askBelow: 61 });
     const far = planStart({ committed: -1, intended: -1, first: 10, end: 9_000_000, top: 8_000_000 });
     expect(far).toEqual({ kind: 'read', from: 7_200_001, askBelow: 8_000_001 });
   });
 
-  it('is refused where the log has lost what was stored, announced or committed', () => {
+  it('is refused if the log lost records that were stored, announced, or committed', () => {
     expect(planStart({ ...known, committed: 91 })).toEqual({ kind: 'tail-cut', from: 90, to: 91 });
     expect(planStart({ ...known, top: 90 })).toEqual({ kind: 'tail-cut', from: 90, to: 91 });
     expect(planStart({ ...known, intended: 90 })).toEqual({ kind: 'tail-cut', from: 90, to: 91 });
     expect(planStart({ ...known, committed: 90, top: 89 })).toEqual({ kind: 'read', from: 90, askBelow: 90 });
   });
 
-  it('is refused where the log has lost what was not stored', () => {
+  it('is refused if the log lost records that were not stored', () => {
     expect(planStart({ ...known, committed: 9 })).toEqual({ kind: 'head-cut', from: 9, to: 10 });
     expect(planStart({ ...known, committed: -1, top: 8 })).toEqual({ kind: 'head-cut', from: 9, to: 10 });
     expect(planStart({ ...known, committed: -1, top: 9 })).toMatchObject({ kind: 'read', from: 10 });
@@ -34,7 +34,7 @@ describe('a start', () => {
 });
 
 describe('a cut tail', () => {
-  it('is said and stops its partition alone, and is mended by what the log has', async () => {
+  it('is reported and stops only its partition, and the repair makes the tables match the log', async () => {
     const world = new OutOfRangeWorld();
     await world.stored(300, 1);
     await world.stop();
@@ -55,14 +55,14 @@ describe('a cut tail', () => {
     expect(await world.wrong()).toEqual([]);
   });
 
-  it('is seen while the sink runs', async () => {
+  it('is detected while the sink runs', async () => {
     const world = new OutOfRangeWorld();
     await world.stored(300, 3);
     world.log.cutTail('rollouts', 2, (await world.end(2)) - 5);
     await world.expectRed(/rollouts\/2: the log ends at/);
   });
 
-  it('is seen, and mended where both part, when its offsets were used again before anybody looked', async () => {
+  it('is detected if its offsets were used again meanwhile, and repaired from the first difference on', async () => {
     const world = new OutOfRangeWorld();
     await world.stored(300, 4);
     await world.stop();
@@ -81,7 +81,7 @@ describe('a cut tail', () => {
 });
 
 describe('a head that was deleted before it was stored', () => {
-  it('is said, and skipped only on request, which is counted', async () => {
+  it('is reported, and skipped only on request, with a count of its records', async () => {
     const world = new OutOfRangeWorld();
     await world.stored(200, 5);
     await world.stop();

@@ -37,13 +37,13 @@ describe('a range', () => {
     expect(byBytes.pending()).toEqual({ bytes: 30, records: 3 });
   });
 
-  it('passes markers behind its last record', () => {
+  it('includes the markers after its last record', () => {
     const partition = ranges();
     partition.offer({ entries: entries(4, 6), nextOffset: 9, endOffset: 9 }, 0);
     expect(partition.due(0, true)).toMatchObject({ from: 0, min: 4, max: 6, next: 9 });
   });
 
-  it('commits markers that nothing else follows', () => {
+  it('commits markers that no record follows', () => {
     const partition = ranges(3);
     partition.offer({ entries: [], nextOffset: 5, endOffset: 5 }, 0);
     expect(partition.due(0, true)).toMatchObject({ from: 3, next: 5, entries: [] });
@@ -59,7 +59,7 @@ describe('a range', () => {
     expect(partition.due(0, true)).toMatchObject({ from: 40, min: 40 });
   });
 
-  it('ignores what it has seen', () => {
+  it('ignores records below the next expected offset', () => {
     const partition = ranges(5);
     partition.offer({ entries: entries(3, 4, 5, 6), nextOffset: 7, endOffset: 9 }, 0);
     partition.offer({ entries: entries(5, 6, 7), nextOffset: 8, endOffset: 9 }, 0);
@@ -83,7 +83,7 @@ const arrivalArbitrary: fc.Arbitrary<Arrival> = fc.record({
   forced: fc.array(fc.boolean(), { minLength: 1, maxLength: 30 }),
 });
 
-it('holds every record once, in the order of the log, without a gap between what is committed', () => {
+it('contains every record once, in log order, without a gap between the commits', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 60 }), arrivalArbitrary, (visible, { batches, limits, forced }) => {
       const log = visible.map((seen, offset) => (seen ? { offset, bytes: 10 } : undefined));

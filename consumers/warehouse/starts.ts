@@ -1,5 +1,5 @@
 // What a member reads when partitions are assigned to it: the group's commits, the content of the tables, and the log's bounds, in this
-// order: what was read from the log before cannot be beyond its end afterward.
+// order, so that the offsets that are read first cannot be beyond the end that is read last.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, CommittedOffsets } from '../../streams/core/ports.ts';
 import type { PartitionStart, TopicStart } from './assignment.ts';
@@ -13,7 +13,7 @@ export interface StartsDeps {
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
   readonly holdings: Holdings;
-  /** Waits before the bounds are read again; not forever. */
+  /** Waits for a limited time before the bounds are read again. */
   readonly pause: () => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface Assigned {
 /** The last row below a committed offset is searched within this many offsets. */
 const LOOK_BACK = 10_000;
 
-/** A newly elected leader may briefly know a lower end than the previous one. */
+/** Maximum reads of the bounds: a newly elected leader may briefly know a lower end than the previous one. */
 const LOOKS = 4;
 
 export async function findStart({ topic, partitions }: Assigned, deps: StartsDeps): Promise<Omit<TopicStart, 'limits'>> {

@@ -2,7 +2,7 @@ import type { EventRead } from '../../streams/core/ports.ts';
 import { judgeRecord } from './dead-letter.step.ts';
 import type { TakenRecord } from './flush.ts';
 
-/** Size of key and value; for a lazily decoded record, of its retained part, because the others would be built only for this. */
+/** Size of key and value; for a lazily decoded record, only of its retained bytes, because key and value would be built just for this. */
 const bytesOf = (read: EventRead): number =>
   read.ok && read.value.plain !== undefined
     ? read.value.plain.value.length

@@ -125,7 +125,7 @@ describe('a run', () => {
     }
   });
 
-  it('is one row, with what it has come to', async () => {
+  it('is one row with its current state', async () => {
     const shown =
       'status, dataset, planned_steps, steps, version, reward_mean, reward_mean_first_20, reward_mean_last_20, trained, discarded';
     const expected = { dataset: 'factbook', planned_steps: 3, steps: 2, version: 2, reward_mean: 0.75, trained: 3, discarded: 1 };
@@ -138,7 +138,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('shows the staleness of what was trained beside that of what was discarded', async () => {
+  it('shows the staleness of trained trajectories beside that of discarded ones', async () => {
     const rows = await store.query(`select * from staleness_by_step where run_id = 'story' order by step`);
     expect(rows).toMatchObject([
       {
@@ -149,7 +149,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('draws curves out of what each step was trained on', async () => {
+  it('has curves of the trajectories that each step was trained on', async () => {
     const own = { run_id: 'curved', purpose: 'train' };
     const ended = { ...own, attempt: 0, format_ok: true, em: 0, tool_errors: 0, completion_tokens: 10 };
     await put('TrajectoryFinished', { ...ended, trajectory_id: 'c.0', f1: 1, tool_calls: 3 });
@@ -184,8 +184,8 @@ describe('a run', () => {
   });
 });
 
-describe('views of things that are told twice', () => {
-  it('show a dead letter that was sent again once', async () => {
+describe('views of things that are recorded twice', () => {
+  it('show a dead letter once although it was sent twice', async () => {
     for (const attempt of [1, 2])
       await put('DeadLettered', {
         event_id: 'tasks/0/9',
@@ -209,7 +209,7 @@ describe('views of things that are told twice', () => {
     expect(await store.query(ask)).toEqual([{ status: 'completed', policy_version: 0, decoding: 'greedy', avg_f1: 0.5 }]);
   });
 
-  it('shows the figures of an evaluation, each answer once', async () => {
+  it('count each answer of an evaluation once', async () => {
     const base = { run_id: 'story', evaluation_id: 'figures', status: 'answered', tokens: 10, tool_calls: 4, verdict: '', cem: 1 };
     const score = (id: string, fields: Partial<EventByType['AnswerScored']>): Promise<void> =>
       put('AnswerScored', { ...base, question_id: id.slice(0, 2), trajectory_id: id, ...fields });

@@ -7,7 +7,7 @@ import { WarehouseWorld } from './warehouse.testing.ts';
 describe('bad records', () => {
   const topics: readonly EventTopic[] = warehouseTopics.filter((topic) => topic !== 'dead-letters');
 
-  it.each(topics)('end in dead-letters with their bytes and the reason, and %s goes on', async (topic) => {
+  it.each(topics)('end in dead-letters with their bytes and the reason, and the sink continues with %s', async (topic) => {
     const world = new WarehouseWorld();
     const foreign = world.log.codec.encode('DeadLettered', randomEvent('DeadLettered', seeded(9)));
     const values = [null, Buffer.from('{"json":true}'), Buffer.from([0, 1, 2, 3, 4, 5]), foreign.subarray(0, 12), foreign];
@@ -42,7 +42,7 @@ describe('bad records', () => {
     ]);
   });
 
-  it('that are too large are cut, and say so', async () => {
+  it('that are too large are cut, with a note in the error', async () => {
     const world = new WarehouseWorld();
     world.log.appendRaw('tasks', [
       { key: 'k'.repeat(200_000), partition: 0, value: Buffer.alloc(500, 7), headers: { h: Buffer.alloc(200_000) } },
@@ -56,7 +56,7 @@ describe('bad records', () => {
     );
   });
 
-  it('that ClickHouse refuses end in dead-letters, and the others of their range go in', async () => {
+  it('that ClickHouse refuses end in dead-letters, and the others of their range are stored', async () => {
     const world = new WarehouseWorld();
     world.store.refuses = (table, row) => table === 'turns' && row['turn'] === 666;
     const random = seeded(6);
@@ -72,7 +72,7 @@ describe('bad records', () => {
     expect(world.store.copies()).toEqual([]);
   });
 
-  it('that the table of dead letters refuses keep their place there', async () => {
+  it('that the table of dead letters refuses are stored there as refused', async () => {
     const world = new WarehouseWorld();
     world.store.refuses = (table, row) => table === 'dead_letter_events' && row['step'] === 'hostile';
     await world.log.writer().append([outgoing('DeadLettered', randomEvent('DeadLettered', seeded(7), { step: 'hostile' }))]);

@@ -4,7 +4,7 @@ import { randomEvents, seeded } from '../../infra/testing/events.ts';
 import { GROUP, WarehouseWorld, eventually, ticks } from './warehouse.testing.ts';
 
 describe('exactly once', () => {
-  it('leaves what went in before a crash as it is, and does not send it again', async () => {
+  it('does not insert again what was stored before a crash', async () => {
     const world = new WarehouseWorld();
     let hang = true;
     world.store.afterInsert = () => (hang ? new Promise(() => undefined) : undefined);
@@ -22,7 +22,7 @@ describe('exactly once', () => {
     world.expectExactlyOnce();
   });
 
-  it('repeats what did not go in under the same token, which ends the insert that is still under way', async () => {
+  it('repeats an unfinished insert under the same token, after it ended the one that is still running', async () => {
     const world = new WarehouseWorld();
     world.store.remembersTokens = false;
     let thaw = (): void => undefined;
@@ -44,7 +44,7 @@ describe('exactly once', () => {
     world.expectExactlyOnce();
   });
 
-  it('lets each of two members repeat its own part of what one has left', async () => {
+  it('lets two members each repeat their own part of an unfinished bundle', async () => {
     const world = new WarehouseWorld();
     world.store.remembersTokens = false;
     world.store.beforeInsert = () => new Promise(() => undefined);
@@ -64,7 +64,7 @@ describe('exactly once', () => {
     world.expectExactlyOnce();
   });
 
-  it('inserts only what is missing of an insert that broke off, on tables with and without memory of tokens', async () => {
+  it('inserts only the missing rows of an interrupted insert, whether or not the tables remember tokens', async () => {
     for (const remembers of [true, false]) {
       const world = new WarehouseWorld();
       world.store.remembersTokens = remembers;
@@ -78,7 +78,7 @@ describe('exactly once', () => {
     }
   });
 
-  it('goes on behind what the tables hold when the broker has forgotten its offsets', async () => {
+  it('continues after the rows in the tables when the broker has lost its offsets', async () => {
     const world = new WarehouseWorld();
     world.store.remembersTokens = false;
     await world.log.writer().append(randomEvents(300, seeded(19)));

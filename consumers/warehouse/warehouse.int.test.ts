@@ -166,7 +166,7 @@ describe('exactly once', { timeout: 240_000 }, () => {
     });
   });
 
-  it('waits for a store that was killed, and goes on', async () => {
+  it('waits for a store that was killed, and continues', async () => {
     await inWorld(async (world) => {
       await world.append(300, 7);
       const { statuses } = await world.begin(20);
@@ -181,7 +181,7 @@ describe('exactly once', { timeout: 240_000 }, () => {
 });
 
 describe('offsets', { timeout: 240_000 }, () => {
-  it('that the broker has forgotten are found in the tables', async () => {
+  it('that the broker has lost are found in the tables', async () => {
     await inWorld(async (world) => {
       await world.append(800, 21);
       const { warehouse } = await world.begin();
@@ -194,7 +194,7 @@ describe('offsets', { timeout: 240_000 }, () => {
     });
   });
 
-  it('beyond the end of a partition stop it alone, stay as they are, and are mended', async () => {
+  it('beyond the end of a partition stop only that partition, stay as they are, and are repaired', async () => {
     await inWorld(async (world) => {
       await world.append(500, 23);
       const { warehouse } = await world.begin();
@@ -247,7 +247,7 @@ describe('a refusal by the engine', { timeout: 120_000 }, () => {
 });
 
 describe('views', { timeout: 120_000 }, () => {
-  it('answer over what every kind of event leaves', async () => {
+  it('return rows after events of every type', async () => {
     await inWorld(async (world) => {
       await world.append(1_000, 10);
       await world.begin();

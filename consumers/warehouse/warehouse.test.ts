@@ -21,7 +21,7 @@ describe('the warehouse', () => {
     });
   });
 
-  it('passes the markers and the remains of transactions', async () => {
+  it('skips transaction markers and aborted records', async () => {
     const world = new WarehouseWorld();
     const writer = await world.log.transactional('t');
     await writer.commit({ events: randomEvents(20, seeded(2)) });
@@ -42,7 +42,7 @@ describe('the warehouse', () => {
     expect(world.store.asked.map((token) => token.split('-').at(-1))).toEqual(['turns', 'tasks']);
   });
 
-  it('stores what it has gathered when it is stopped', async () => {
+  it('stores the buffered records when it is stopped', async () => {
     const world = new WarehouseWorld();
     await world.log.writer().append(randomEvents(50, seeded(4)));
     const { warehouse } = await world.begin({ maxWaitMs: 60_000, batchRecords: 1_000 });
@@ -56,7 +56,7 @@ describe('the warehouse', () => {
 });
 
 describe('trouble', () => {
-  it('waits while the store is away, keeps its memory bounded, says so, and loses nothing', async () => {
+  it('waits while the store is full, reports it, limits its memory, and loses nothing', async () => {
     const world = new WarehouseWorld();
     let away = true;
     world.store.beforeInsert = () => {
@@ -78,7 +78,7 @@ describe('trouble', () => {
     expect(lines.filter((line) => line.level === 'warn')).toHaveLength(1);
   });
 
-  it("ends with the error when the store refuses for a reason that is no row's fault", async () => {
+  it('ends with the error when the store refuses for a reason other than a row', async () => {
     const world = new WarehouseWorld();
     world.store.beforeInsert = () => {
       throw new PlatformError('STORE_REFUSED', 'inserting into turns: unknown table', { context: { clickhouseCode: 60 } });
@@ -104,7 +104,7 @@ describe('trouble', () => {
     expect(statuses.at(-1)?.state).toBe('stopping');
   });
 
-  it('asks an absent registry again, with heartbeats', async () => {
+  it('retries an unavailable registry, with heartbeats', async () => {
     const world = new WarehouseWorld();
     let calls = 0;
     const reader: EventReader = {
@@ -120,7 +120,7 @@ describe('trouble', () => {
     world.expectExactlyOnce();
   });
 
-  it('does not start while the store is away, and gives up when it is told to', async () => {
+  it('does not start while the store is unavailable, and gives up when it is aborted', async () => {
     const world = new WarehouseWorld();
     world.store.query = async () => {
       throw new PlatformError('STORE_UNAVAILABLE', 'asking: nobody answers');

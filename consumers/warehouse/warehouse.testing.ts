@@ -1,4 +1,4 @@
-// Shared by the tests of the sink: one over the memory log and a store in memory, which can be killed or frozen at any of its calls.
+// Shared by the tests of the sink: a sink with a log and a store in memory, which can be killed or frozen at any of its calls.
 import { afterEach, expect, vi } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { EventReader, EventWriter, GroupConsumer, GroupSession, Store } from '../../streams/core/ports.ts';

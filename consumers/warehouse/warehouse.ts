@@ -198,7 +198,7 @@ class Sink implements Warehouse {
     return read instanceof Promise ? this.#outwait(read, { record, session }) : read;
   }
 
-  /** The registry may be unavailable; the group must not take that for a dead member. */
+  /** The registry may be unavailable; the group must not take this member for dead meanwhile. */
   async #outwait(first: Promise<EventRead>, { record, session }: { record: LogRecord; session: GroupSession }): Promise<EventRead> {
     let attempt: Promise<EventRead> | undefined = first;
     return patiently(this.#patience(), async () => {

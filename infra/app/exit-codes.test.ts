@@ -16,7 +16,7 @@ describe('exit codes', () => {
     expect(exitCodeForCommand(new PlatformError('AUDIT_FAILED', 'x'))).toBe(1);
   });
 
-  it('come with one message, and with stacks only when they are asked for', () => {
+  it('come with one message, and with stacks only if the output is verbose', () => {
     const error = new PlatformError('PORT_IN_USE', 'listening on 127.0.0.1:1: taken', { cause: new Error('EADDRINUSE') });
     expect(describeError(error, false)).toBe('turnstream: listening on 127.0.0.1:1: taken [PORT_IN_USE]\n');
     expect(describeError(error, true)).toContain('EADDRINUSE');

@@ -1,5 +1,5 @@
-// The compact recipe as documented, and with the settings with which the built-in policy learns: curves of whole runs, and Avg@4 on
-// held-out questions at several versions. `npm run bench compact`
+// Measures the compact recipe as documented, and with settings that suit the built-in policy: curves of whole runs, and Avg@4 on held-out
+// questions at several versions. `npm run bench compact`
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
 import { openHome, type BenchHome } from './home.ts';

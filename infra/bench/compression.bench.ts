@@ -25,7 +25,7 @@ const { values: flags } = parseArgs({
 });
 
 const HELP = 'npm run bench compression -- --kept DIR [--topic rollouts] [--mb 200] [--out DIR] [--quick]\n';
-/** Bytes of a batch before its records; its length counts from the end of the length field. */
+/** Layout of a record batch: bytes before its records, offsets of its fields. The length counts from the end of the length field. */
 const [HEADER, LENGTH_AT, LENGTH_END, ATTRIBUTES_AT, CODEC_MASK] = [61, 8, 12, 21, 7];
 
 interface BatchCodec {

@@ -12,7 +12,7 @@ interface TablesFilling {
 }
 
 const PROGRESS_MS = 30_000;
-/** Until the load has its pace. */
+/** Until the load reaches its rate. */
 const WARM_UP_MS = 10_000;
 
 /** Needs a running warehouse; returns when everything that was written is stored. */
@@ -34,7 +34,7 @@ export async function fillTables(world: TablesWorld, site: BenchSite, { runs, tu
   for (const run of Object.keys(runs)) await writeLedgerRows(world.store, run);
 }
 
-/** Turns a second come in from now on, until it is stopped, of a run that no bench in this directory had before: others would be repeats. */
+/** Writes turns at `rate` per second until it is stopped. Its run is always new: in a kept directory, others would be repeats. */
 export async function startLoad(world: TablesWorld, load: { readonly rate: string; readonly turnBytes: string }): Promise<RunningCommand> {
   const run = `beside-${Date.now().toString(36)}`;
   const running = world.begin('load', '--rate', load.rate, '--turn-bytes', load.turnBytes, '--run', run);

@@ -20,7 +20,7 @@ export interface BenchHome {
   remove(): Promise<void>;
 }
 
-/** `settings` are variables for every program; `at` is a directory of an earlier bench to go on with, or a new one to keep. */
+/** `settings` are variables for every program; `at` is the directory of an earlier bench to resume, or a new one to keep. */
 export async function openHome(settings: Readonly<Record<string, string>> = {}, at?: string): Promise<BenchHome> {
   const dir = at === undefined ? await mkdtemp(join(tmpdir(), 'turnstream-bench-')) : resolve(at);
   const libs = join(process.cwd(), '.turnstream', 'kafka', 'libs');

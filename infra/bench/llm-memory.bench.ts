@@ -58,7 +58,7 @@ const taskOf = (index: number): TrajectoryRequested => ({
   ...{ max_turns: turns, max_tokens: 100_000_000, max_wall_ms: 86_400_000, admitted_version: 0, evaluation_id: '' },
 });
 
-/** Does the trainer's part: the workers begin at the first task, and there are tasks. */
+/** Does the trainer's part: commits the tasks, and the offsets at which the workers begin to read them. */
 async function ask(kafka: KafkaConnection, namespace: string): Promise<void> {
   const trainer = await kafka.transactional(`${namespace}.trainer.${RUN}`);
   const positions = (await kafka.reader().bounds('tasks')).map(({ partition, first: offset }) => ({

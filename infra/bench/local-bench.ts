@@ -17,7 +17,7 @@ export interface BenchSite {
   readonly brokers: string[];
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** A new connection with its topics created. Closed at the end if still open. Another codec may write. */
+  /** A new connection with its topics created. Closed at the end if still open. `writing` is the codec of its writers. */
   connect(namespace: string, overrides?: Partial<Config>, writing?: Codec): Promise<KafkaConnection>;
   readonly codec: Codec;
   /** Registers cleanup, run in reverse order. */

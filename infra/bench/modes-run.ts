@@ -16,7 +16,7 @@ export interface Model {
   readonly load: number;
   /** Duration of a training step on all devices, ms. */
   readonly trainMs: number;
-  /** Fraction of the devices that generate where the others train. */
+  /** Fraction of the devices that generate; the others train. Unused by colocated. */
   readonly generating: number;
 }
 

@@ -58,7 +58,7 @@ const model: Model = {
   generating: Number(flags.generating),
 };
 
-/** What each mode chooses best: how much a synchronous one oversamples, and the concurrent trajectories of an asynchronous one. */
+/** What the sweep tunes: how much the synchronous modes oversample, and how many trajectories the asynchronous one runs at once. */
 type TunedSettings = Pick<ModeVariant, 'oversample' | 'atOnce'>;
 
 const variantOf = (mode: TrainingMode, tuned: TunedSettings): ModeVariant => ({ mode, ...tuned, maxStaleness: Number(flags.staleness) });
@@ -93,9 +93,9 @@ async function sweep(
 
 async function bench(environment: Environment): Promise<boolean> {
   const keep = keepRuns(flags.kept, environment.commit);
-  // without a training step, which tells how long generation takes
+  // with training steps of 0 ms, to measure how long generation takes
   const sync = await sweep(keep, { mode: 'colocated', choices: factors.map((oversample) => ({ oversample, atOnce: 0 })), trainMs: 0 });
-  // the wanted fraction of a step of the best synchronous trainer, which has all devices for it
+  // so that training is the wanted fraction of a step of the best synchronous trainer, which trains on all devices
   const trainMs = Math.round(((1_000 * sync.best.found.seconds) / sync.best.found.steps) * (share / (1 - share)));
   const async = await sweep(keep, { mode: 'async', choices: concurrencies.map((atOnce) => ({ oversample: 1, atOnce })), trainMs });
   const best: TunedSettings = { oversample: sync.best.oversample, atOnce: async.best.atOnce };
@@ -141,7 +141,7 @@ const COLUMNS = [
   ...['running', 'groups asked a group trained', 'staleness mean', 'worst', 'turns', 'Avg@4 after'],
 ];
 
-/** How many times as long a mode takes as async, and how much lower the score of its policy is, over the seeds. */
+/** Compares a mode with async over the seeds: how many times as long it takes, and how much lower the score of its policy is. */
 function against(rows: readonly ModeRow[], mode: TrainingMode): { readonly gain: MeanInterval; readonly avg4: MeanInterval } {
   const of = (wanted: TrainingMode) => rows.filter((row) => row.mode === wanted);
   const pairs = of('async').flatMap((one) => {

@@ -16,19 +16,19 @@ export type ParameterValues = ReadonlyMap<string, readonly string[]>;
 
 export interface PageRequests {
   readonly name: string;
-  /** Differs from one number to the next. */
+  /** The path of a request by its number; consecutive numbers give different paths if there are several values. */
   readonly at: (number: number) => string;
 }
 
 /** Endless streams, the caller's own session, and rows of a leased batch, which only runs of an external trainer have. */
 const NOT_PAGES = /^\/v1\/(?:live|session|batches)/;
-/** Their routes find what they name in any run, which takes longer than in a given one; people come from a run. */
+/** Without `run`, these routes search all runs, which takes longer. It is given here, because people usually come from a run. */
 const OF_ONE_RUN = /^\/v1\/(?:trajectories|groups)\//;
 
 /** These need a text or an expression. */
 const FINDS = /\/find$/;
 
-/** A parameter that makes a variant of each route that has it, and its value or the name of its values. */
+/** Every route that has one of these parameters is also requested with it: with `value`, or with the run's values of the name `values`. */
 const variants: readonly { readonly name: string; readonly value?: string; readonly values?: string }[] = [
   { name: 'limit', value: '1' },
   { name: 'since_step', values: 'step' },
@@ -42,7 +42,7 @@ interface PageParameter {
   readonly values: readonly string[];
 }
 
-/** Parameters with their values, and the names of those that have none. */
+/** Parameters with their values, or the names of those that have none. */
 type FilledPage = { readonly parameters: readonly PageParameter[] } | { readonly missing: readonly string[] };
 
 function fill(

@@ -1,5 +1,5 @@
-// Measures the response time of every page: all GET routes of the OpenAPI document and variants of their parameters, with values of a run, on
-// the API of a real `turnstream serve` or `up`. A route that the run has no values for is an error. Start the API with
+// Measures the response time of every page: all GET routes of the OpenAPI document and variants of their parameters, with values of a run,
+// on the API of a real `turnstream serve` or `up`. A route that the run has no values for is an error. Start the API with
 // TURNSTREAM_API_FRESH_MS=0, so that no response comes from the cache, then run
 // `npm run bench pages -- --url http://127.0.0.1:8787 --run <run>`.
 import { parseArgs } from 'node:util';

@@ -47,7 +47,7 @@ export async function publish(report: BenchReport, directory?: string): Promise<
   return report.targets.every(({ met }) => met);
 }
 
-/** One table, or none for a bench that only compares. */
+/** One table, or none for a bench without targets. */
 function targetTables(targets: readonly BenchTarget[]): readonly BenchTable[] {
   const rows = targets.map(({ what, wanted, found, met, why }) => [
     what,

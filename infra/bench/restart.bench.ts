@@ -119,7 +119,7 @@ interface Behind {
   readonly ends: readonly OutgoingEvent[];
 }
 
-/** Every open trajectory gets its turns, which the trainer folds; the oldest groups lack only their ends. Then the trainer is killed. */
+/** Every open trajectory gets its turns but no end, and the trainer folds them; then it is killed. `ends` are of the oldest groups. */
 async function writeBehind(stage: RestartStage, { trainer, answered }: Prologue): Promise<Behind> {
   const asked = (await readAsked(stage.kafka.reader(), stage.site.codec, RUN)).filter(({ task }) => !answered.has(task.group_id));
   const open = asked.map(offer(false));

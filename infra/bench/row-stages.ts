@@ -1,4 +1,4 @@
-// What the bench of rows measures: the records of a batch, and the ways from their bytes to the bytes of an answer.
+// What the rows bench measures: the records of a batch, and the ways from their bytes to the bytes of a response.
 import { ArrowRows } from '../../consumers/common/rows/arrow.ts';
 import { ndjsonOf } from '../../consumers/common/rows/ndjson.ts';
 import { createCodec } from '../../schemas/codec.ts';
@@ -17,7 +17,7 @@ export type BatchRecords = readonly (readonly Buffer[])[];
 const codec = createCodec({ late: ['TurnRecorded'] });
 
 export interface RowSize {
-  /** Of a row, half of them in prompts and half sampled. */
+  /** Tokens of a row: half of them are prompt tokens, half are sampled. */
   readonly tokens: number;
   readonly turns: number;
 }
@@ -47,7 +47,7 @@ export function tokenTurns(trajectory: number, { tokens, turns }: RowSize): read
 
 export interface RowsStage {
   readonly name: string;
-  /** Works on a whole batch, a trajectory at a time; the bytes that it made. */
+  /** Processes a whole batch, one trajectory at a time, and returns the size of the result, bytes. */
   readonly run: (batch: BatchRecords) => number;
 }
 

@@ -1,5 +1,5 @@
-// Measures how fast the records of turns become the rows that a trainer reads: from the bytes of the records, as a reader of the log has them, to
-// the bytes of the answer. No broker takes part. `npm run bench rows`
+// Measures how fast records of turns become the rows that a trainer reads: from the bytes of the records, as they are in the log, to the
+// bytes of the response. No broker takes part. `npm run bench rows`
 import { parseArgs } from 'node:util';
 import { ArrowRows } from '../../consumers/common/rows/arrow.ts';
 import { describeEnvironment } from './environment.ts';
@@ -56,7 +56,7 @@ function measure({ name, run }: RowsStage, batch: BatchRecords): StageMeasuremen
   return { name, columnRates, byteRates };
 }
 
-/** Resident memory over what it is before, MB, while a batch of `times` as many rows goes by. */
+/** Peak growth of the resident memory while a batch of `times` as many rows is written, MB. */
 function memoryOf(batch: BatchRecords, times: number): number {
   const before = process.memoryUsage.rss();
   let most = before;

@@ -1,4 +1,4 @@
-// The topic that both sinks of the bench read: turns and nothing else, since the engine's own reader takes one type a topic.
+// The topic that both sinks of the bench read: turns and nothing else, since the engine's own reader takes one event type per topic.
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
@@ -39,7 +39,7 @@ interface WantedTopic extends Omit<SinkTopic, 'rows'> {
   readonly versions?: TurnVersions;
 }
 
-/** Writes at least `turns` turns and answers how many there are. */
+/** Writes at least `turns` turns; `rows` of the result is how many. */
 export async function prepareSinkTopic(site: BenchSite, wanted: WantedTopic): Promise<SinkTopic> {
   const { namespace, partitions, turnBytes, turns, versions = 'newest' } = wanted;
   const connection = await site.connect(namespace, { partitionsRollouts: partitions }, codecFor(site.codec, versions));

@@ -1,6 +1,6 @@
-// How fast do turns come from the topic into the table, exactly once? Our sink as the role that it is, against the Kafka
-// engine of the very ClickHouse that it writes to, which stores at least once. Same topic, same table, same run.
-// `npm run bench sink`; with `--mixed`, how fast our sink reads turns of several versions of their schema.
+// Measures how fast turns get from the topic into the table, exactly once: a real `turnstream warehouse`, compared with the Kafka engine of
+// the same ClickHouse, which stores at least once. Both read the same topic into the same table. `npm run bench sink`; with `--mixed`, it
+// measures how fast our sink reads turns of several versions of their schema.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +42,7 @@ interface Measure {
   readonly rows: number;
   /** From the first rows that can be seen to the last. */
   readonly seconds: number;
-  /** Rows that came after the first look that saw any. */
+  /** Rows that appeared after the first query that found any. */
   readonly counted: number;
   /** CPU time of the store and of our sink, over the same time, s. */
   readonly cpuSeconds: number;
@@ -139,7 +139,7 @@ async function measure(reader: string, given: Pick<SinkWorld, 'site' | 'topic' |
   }
 }
 
-/** The next round begins where the log does. */
+/** Resets the consumer group, so that the next round begins at the start of the log. */
 async function forgetGroup(site: BenchSite, topic: SinkTopic): Promise<void> {
   const connection = await site.connect(topic.namespace, { partitionsRollouts: topic.partitions });
   const positions = Array.from({ length: topic.partitions }, (_, partition) => ({
@@ -194,7 +194,7 @@ const sizeOf = (namespace: string) => ({
   ...{ namespace, turns, partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']) },
 });
 
-/** The same turns as different versions of the schema, each in a topic of its own, read by our sink in turns. */
+/** The same turns as different versions of the schema, each in a separate topic, read by our sink alternately. */
 async function mainMixed(): Promise<void> {
   const environment = describeEnvironment();
   const report = await withSite(async (site) => {

@@ -8,7 +8,7 @@ import { randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { readBegun, writeForeign, writeSteps } from './start-ledger.ts';
 
-it('is verified and counted to its end, and only what the newest resume point needs is kept', async () => {
+it('verifies and counts a long ledger to its end, and keeps only what the newest resume point needs', async () => {
   const log = new MemoryLog();
   const events = codecReader(log.codec);
   await writeForeign(log.writer(), 100);

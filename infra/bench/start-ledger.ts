@@ -1,4 +1,4 @@
-// What the start bench puts into the log: entries of other runs, and the ledger of a long run behind its real beginning.
+// What the start bench puts into the log: entries of other runs, and the ledger of a long run after its real beginning.
 import { TOLD_NOTHING } from '../../consumers/trainer/commit-parts.ts';
 import { groupIdFor } from '../../streams/trainer/entries.ts';
 import { createLedgerWriter } from '../../consumers/trainer/ledger-writer.ts';
@@ -11,7 +11,7 @@ import { advance, emptyChain, isLedgerType, type ChainHead, type Unchained } fro
 const AT = 1_700_000_000_000_000;
 const CHUNK = 2_000;
 
-/** Small entries of a thousand runs: how many there are is what a start must not notice. */
+/** Writes small entries of a thousand other runs; their number must not slow down a start. */
 export async function writeForeign(writer: EventWriter, entries: number): Promise<void> {
   for (let from = 0; from < entries; from += CHUNK) {
     const count = Math.min(CHUNK, entries - from);
@@ -74,7 +74,7 @@ export interface Length {
   readonly samples: number;
 }
 
-/** Writes steps as a trainer does, two entries each, with the weights of the start as the newest; answers their bytes. */
+/** Writes steps as a trainer does, two entries each, with the weights of the start as the newest. Returns the bytes of the entries. */
 export async function writeSteps(writer: EventWriter, begun: WrittenRun, { steps, groups, samples }: Length): Promise<number> {
   const codec = createCodec();
   const { started, policy } = begun;

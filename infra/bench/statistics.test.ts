@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { meanOf, ratioOf, shownInterval } from './statistics.ts';
 
 describe('intervals', () => {
-  it('are those of Student: five values have four degrees of freedom', () => {
+  it('use Student t quantiles: five values have four degrees of freedom', () => {
     const { mean, low, high } = meanOf([1, 2, 3, 4, 5]);
     expect(mean).toBe(3);
     expect(high - mean).toBeCloseTo((2.776 * Math.sqrt(2.5)) / Math.sqrt(5), 6);

@@ -39,7 +39,7 @@ export interface SyntheticAnswerOptions {
   readonly versionAt: (ms: number) => number;
 }
 
-/** The attempts at these tasks as one sequence of events; `takeEnd` may hold the end of an attempt back. */
+/** The attempts at these tasks as one sequence of events, without the ends for which `takeEnd` returns true. */
 export function answersOf(
   tasks: readonly OfferedTask[],
   options: SyntheticAnswerOptions,

@@ -48,7 +48,7 @@ export async function startTokenFleet({ kafka, codec, run, size }: TokenFleetOpt
   };
 }
 
-/** Half of a group is rewarded. */
+/** Every second sample of a group has the reward 1, the others 0. */
 function answerTo(task: TrajectoryRequested, number: number, size: RowSize): readonly OutgoingEvent[] {
   const { run_id: run, group_id: key, trajectory_id: trajectory, attempt, sample, admitted_version: version } = task;
   const at = (sequence: number) => ({ run, trajectory, attempt, sequence });

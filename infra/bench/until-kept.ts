@@ -1,4 +1,4 @@
-// Waits until the sink has kept everything that pages read from derived tables. A page that is requested before computes what is missing.
+// Waits until the sink has kept everything that pages read from derived tables. A page that is requested earlier computes what is missing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allToolBlocksSql } from '../../consumers/common/tool-figures.ts';
 import { repeatingTables } from '../../consumers/warehouse/keep-repeats.ts';
@@ -12,7 +12,7 @@ const beyond = (table: string, marks: string): string => `
   with (select groupArray((partition, offset)) from (select partition, max(offset) as offset from ${marks} group by partition)) as marks
   select count() as open from ${table} where _offset >= transform(_partition, marks.1, marks.2, toInt64(0))`;
 
-/** What each keeper has still to do, by what it keeps. */
+/** Statements that count what is not kept yet, by what it is. */
 const OPEN: Readonly<Record<string, string>> = {
   'figures of steps': 'select count() as open from steps where (run_id, step) not in (select run_id, step from step_figures)',
   'figures of tools': `select count() as open from (${allToolBlocksSql}) where block <= newest - ${OPEN_BLOCKS}

@@ -31,7 +31,7 @@ describe('commands', () => {
   });
   const run = (...args: readonly string[]) => command({ TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_API_PORT: '0' }, ...args);
 
-  it('has those that the README and the scripts name', () => {
+  it('include those that the README and the scripts use', () => {
     const names = all.map(({ words }) => words.join(' '));
     for (const name of [
       'up',
@@ -84,12 +84,12 @@ describe('commands', () => {
     expect(error).not.toBe('');
   });
 
-  it.each(['--version', '-V'])('tells its version by %s', async (flag) => {
+  it.each(['--version', '-V'])('prints its version with %s', async (flag) => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(await run(flag)).toMatchObject({ code: 0, out: `${version}\n` });
   });
 
-  it('names every wrong setting before anything is touched', async () => {
+  it('lists every invalid setting before it starts anything', async () => {
     const { code, error } = await command(
       { TURNSTREAM_DATA_DIR: join(dataDir, 'none'), TURNSTREAM_GROUP_SIZE: '1', TURNSTREAM_TYPO: '1' },
       'up',
@@ -99,7 +99,7 @@ describe('commands', () => {
     expect(error).toContain('TURNSTREAM_TYPO is not a setting');
   });
 
-  it('prints the configuration that is in force, secrets hidden', async () => {
+  it('prints the configuration in effect, with secrets hidden', async () => {
     const env = { TURNSTREAM_GROUP_SIZE: '16', TURNSTREAM_CLICKHOUSE_PASSWORD: 'hunter2', KAFKA_BROKERS: 'a:1,b:2' };
     const text = await command(env, 'config');
     expect(text.out).toContain('TURNSTREAM_GROUP_SIZE=16\n');
@@ -108,7 +108,7 @@ describe('commands', () => {
     expect(JSON.parse((await command(env, 'config', '--json')).out)).toMatchObject({ groupSize: 16, clickhousePassword: '(hidden)' });
   });
 
-  it('says where a role would have to find its services', async () => {
+  it('lists the addresses that a role is missing', async () => {
     const { code, error } = await run('warehouse');
     expect(code).toBe(2);
     expect(error).toContain('KAFKA_BROKERS and CLICKHOUSE_URL are not set');
@@ -146,7 +146,7 @@ describe('commands', () => {
       expect(await command({ TURNSTREAM_DATA_DIR: place(), TURNSTREAM_LOG_LEVEL: 'silent' }, 'store')).toMatchObject({ code: 2 });
     });
 
-    it('the doctor sees it', async () => {
+    it('the doctor reports it', async () => {
       const path = place();
       const { code, out } = await command({ TURNSTREAM_DATA_DIR: path, TURNSTREAM_API_PORT: '0' }, 'doctor');
       expect(code).toBe(2);
@@ -154,7 +154,7 @@ describe('commands', () => {
     });
   });
 
-  it('has a status where nobody answers, which says so', async () => {
+  it('has a status that shows which services do not answer', async () => {
     const nobody = { KAFKA_BROKERS: '127.0.0.1:1,127.0.0.1:2', CLICKHOUSE_URL: 'http://me:secret@127.0.0.1:1' };
     const env = { TURNSTREAM_DATA_DIR: dataDir, ...nobody };
     const { code, out } = await command(env, 'status');
@@ -168,7 +168,7 @@ describe('commands', () => {
     });
   });
 
-  it('has a status while everything is being started, and lists no process that is gone', async () => {
+  it('has a status during the start, without processes that have ended', async () => {
     const folder = join(dataDir, 'starting');
     const nothingYet = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
     const processes = { store: process.pid, 'evaluator-before': 2 ** 22 + 1 };
@@ -179,7 +179,7 @@ describe('commands', () => {
     expect(out).not.toContain('evaluator-before');
   });
 
-  it('has an empty status where nothing was ever started, and does not start anything for it', async () => {
+  it('has an empty status if nothing was ever started, and starts nothing for it', async () => {
     const { code, out } = await run('status');
     expect(code).toBe(0);
     expect(out).toContain('not running');

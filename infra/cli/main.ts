@@ -67,8 +67,8 @@ function configured(command: Command, context: CommandContext): Command {
 }
 
 /**
- * What follows a failed write. The output of `up` and `serve` is informational: a full disk behind it does not end them, and when nobody
- * reads it any more, they stop in order, as if their terminal was closed.
+ * Handles a failed write of output. The output of `up` and `serve` is informational: a full disk does not end them, and when its reader is
+ * gone, they stop in order, as if their terminal was closed.
  */
 function outputLoss(isService: boolean): (error: NodeJS.ErrnoException) => void {
   let isHungUp = false;

@@ -104,7 +104,7 @@ describe('views', () => {
     expect(renderStatus({ ...report, processes: {} })).not.toContain('processes');
   });
 
-  it('say where nobody answers, and why the runs are not known', () => {
+  it('show which services do not answer, and why the runs are not known', () => {
     const report: StatusReport = {
       ...{ kafka: 'a:1', registry: 'http://r:8081', clickhouse: 'http://h:8123', api: null, api_port_taken: null },
       unanswered: ['kafka', 'clickhouse'],
@@ -120,7 +120,7 @@ describe('views', () => {
     expect(text).not.toContain('no runs yet');
   });
 
-  it('say how to open runs of other days', () => {
+  it('say how to open earlier runs', () => {
     const run = { run_id: 'a', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null, attempts: 40 };
     const report: StatusReport = {
       ...{ kafka: null, registry: null, clickhouse: null, api: null, api_port_taken: null },
@@ -174,7 +174,7 @@ describe('views', () => {
     expect(renderAudit({ ...result, sample: { share: 0.05, seed: 7 } })).toContain('a sample: 5 % of the log, drawn with seed 7');
   });
 
-  it('show how far an audit is', () => {
+  it('show the progress of an audit', () => {
     const text = createAuditLines();
     expect(text('waiting', 0)).toContain('waiting until the sink');
     const progress = { topic: 'rollouts', records: 100, of: 10_000, differences: 0 } as const;

@@ -2,7 +2,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 
-/** Codes that more space or more time cures: no offset is committed, and the same data is sent again. */
+/** Codes of failures that more space or more time resolves: no offset is committed, and the same data is sent again. */
 const full = new Map([
   [241, 'MEMORY_LIMIT_EXCEEDED'],
   [243, 'NOT_ENOUGH_SPACE'],

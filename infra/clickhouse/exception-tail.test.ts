@@ -42,7 +42,7 @@ describe('a result that ends with an exception', () => {
     );
   });
 
-  it('gives its rows when it ends well, and what broke it when it does not say', async () => {
+  it('gives its rows when it ends normally, and the error of the stream when no exception explains it', async () => {
     await fc.assert(
       fc.asyncProperty(data, async (rows) => {
         expect(await read(cut(Buffer.from(rows), [1000]), tag)).toEqual({ data: rows });

@@ -48,7 +48,7 @@ describe('migrations', () => {
     expect(await migrate(store, [same])).toEqual([]);
   });
 
-  it('goes on where a migration was cut short', async () => {
+  it('resumes a migration that was interrupted', async () => {
     await store.createDatabase();
     for (const statement of [first.statements[0]!, second.statements[0]!, second.statements[1]!]) await store.command(statement);
     expect((await migrate(store, [first, second])).map(({ name }) => name)).toEqual(['0001-first', '0002-second']);
@@ -75,7 +75,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((each) => each.close()));
   });
 
-  it('keeps what is in columns that change their type, and reads it meanwhile', async () => {
+  it('keeps the values of columns that change their type, and reads them before they are rewritten', async () => {
     const all = await readMigrations();
     await migrate(
       store,

@@ -1,7 +1,7 @@
 // Migrates the database to this version: forward only. Each migration is recorded with its checksum once all of its statements have run. A
 // statement that creates an existing object counts as done, so that a migration that was interrupted, or that two processes run at once,
-// has the same result as a single complete run. Every other statement must be safe to repeat: drops say IF EXISTS, and INSERT … SELECT does
-// not move rows.
+// has the same result as a single complete run. Every other statement must be safe to repeat: drops use IF EXISTS, and rows are never
+// moved by INSERT … SELECT.
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { ClickHouseStore } from './client.ts';
 import { applyComments } from './comments/apply-comments.ts';

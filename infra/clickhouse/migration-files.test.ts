@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseMigration, readMigrations, splitStatements } from './migration-files.ts';
 
 describe('statements', () => {
-  it('end at semicolons that stand alone', () => {
+  it('end at semicolons outside of strings, names and comments', () => {
     const text = "-- first;\ncreate table a (x String default ';'); /* ; */ ;\n\nselect `;` -- no end\n";
     expect(splitStatements(text)).toEqual(["create table a (x String default ';')", 'select `;`']);
     expect(splitStatements(' -- nothing\n')).toEqual([]);
@@ -36,7 +36,7 @@ describe('files', () => {
     ]);
   });
 
-  it('are refused when a name does not fit or a number comes twice', async () => {
+  it('are rejected when a name is invalid or a number occurs twice', async () => {
     await writeFile(join(folder, '0001-a.sql'), '');
     await writeFile(join(folder, '0001-b.sql'), '');
     await expect(readMigrations(folder)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' });
@@ -44,7 +44,7 @@ describe('files', () => {
     await expect(readMigrations(folder)).rejects.toThrow(/first\.sql is not named/);
   });
 
-  it('of this version are numbered from 1 without a hole', async () => {
+  it('of this version are numbered from 1 without gaps', async () => {
     expect((await readMigrations()).map(({ number }, at) => number === at + 1)).not.toContain(false);
   });
 });

@@ -112,11 +112,11 @@ describe('a block', () => {
     expect(read(bytesOf('Array(LowCardinality(String))', [['a'], []]))).toEqual({ type: 'Array(String)', cells: [['a'], []] });
   });
 
-  it('carries the numbers that JSON has no digits for', () => {
+  it('carries the numbers that JSON cannot represent', () => {
     expect(read(bytesOf('Float64', ['NaN', 'Infinity', '-Infinity', 1.5])).cells).toEqual([NaN, Infinity, -Infinity, 1.5]);
   });
 
-  it('is not made of cells that are not exactly what their column holds', () => {
+  it('is not made when a cell is not exactly what its column holds', () => {
     const odd: readonly (readonly [string, Cell])[] = [
       ...whole.map((type): [string, Cell] => [type, 1.5]),
       ...whole.filter((type) => bits(type) < 64).map((type): [string, Cell] => [type, 2 ** bits(type)]),
@@ -139,7 +139,7 @@ describe('a block', () => {
     for (const [type, cell] of odd) expect(bytesOf(type, [cell]), `${String(cell)} as ${type}`).toBeUndefined();
   });
 
-  it('is the same for columns that lie ready as for cells', () => {
+  it('has the same bytes for ready columns as for cells', () => {
     const text = fc.string({ unit: 'binary', maxLength: 200 });
     const textsOf = (texts: readonly string[]): Column => {
       const sources = texts.map((one) => Buffer.from(`<${one}>`));
@@ -169,7 +169,7 @@ describe('a block', () => {
     expect(nativeBlock([{ name: 'c', type: 'UInt8', cells: Float64Array.of(256) }], 1)).toBeUndefined();
   });
 
-  it('may be made in the pages of one that was given back', () => {
+  it('reuses the pages of a released block', () => {
     const cells = Array.from({ length: 3_000 }, (_, at) => `${at} ${'x'.repeat(100)}`);
     const others = cells.map((cell) => cell.toUpperCase());
     const make = (of: readonly string[]) => nativeBlock([{ name: 'c', type: 'String', cells: of }], of.length);
@@ -182,7 +182,7 @@ describe('a block', () => {
     expect(second.some((page) => kept.some((old) => old.buffer === page.buffer && old.byteOffset === page.byteOffset))).toBe(true);
   });
 
-  it('comes in pieces, whatever a text weighs', () => {
+  it('is produced in pieces, however long a text is', () => {
     const cells = Array.from({ length: 2_000 }, (_, at) => (at === 7 ? 'ä'.repeat(1_000_000) : 'x'.repeat(1_500)));
     const block = [...(nativeBlock([{ name: 'c', type: 'String', cells }], cells.length)?.parts ?? [])];
     expect(block.length).toBeGreaterThan(4);

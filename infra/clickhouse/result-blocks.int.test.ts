@@ -24,7 +24,7 @@ afterAll(async () => {
   await embedded.stop();
 });
 
-it('is less than a half of what compressing each page would give', async () => {
+it('takes less than half of what compressing each page separately would take', async () => {
   const turns = Array.from({ length: TRAJECTORIES * TURNS }, (_, at) => {
     const [trajectory, turn] = [Math.floor(at / TURNS), at % TURNS];
     const result = pages[(trajectory * 37 + turn * 11) % PAGES] ?? '';

@@ -28,7 +28,7 @@ describe('rows', () => {
     );
   });
 
-  it('with different columns name them each', () => {
+  it('with different columns name them in each row', () => {
     for (const rows of [
       [{ a: 1 }, { b: 2 }],
       [{ a: 1 }, { a: 1, b: 2 }],
@@ -51,7 +51,7 @@ describe('rows', () => {
     expect(lines(rows)).toHaveLength(1000);
   });
 
-  it('go as a block when the types of their columns are known and each cell fits', () => {
+  it('are sent as a block when the types of their columns are known and each cell fits', () => {
     const rows = [
       { n: 1, text: 'a' },
       { n: 2, text: 'b' },

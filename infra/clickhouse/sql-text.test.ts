@@ -20,11 +20,11 @@ describe('tokens', () => {
     expect(texts(sql)).toEqual(expected);
   });
 
-  it('know how deep they are', () => {
+  it('have the depth of their nesting', () => {
     expect([...tokens('a (b [c] ) )d')].map(({ depth }) => depth)).toEqual([0, 0, 1, 1, 2, 1, 0, 0, 0]);
   });
 
-  it('end with the text when something is left open', () => {
+  it('end with the text when a quoted text is not closed', () => {
     expect(texts("'open")).toEqual(["'open"]);
     expect(texts('$a open')).toEqual(['$', 'a', 'open']);
     expect(texts('$a$ open')).toEqual(['$', 'a', '$', 'open']);

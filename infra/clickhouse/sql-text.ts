@@ -1,4 +1,4 @@
-// A scanner for ClickHouse's SQL that recognizes just enough to separate statements from each other and from the rows behind them.
+// A scanner for ClickHouse's SQL that recognizes just enough to separate statements from each other and from the rows that follow them.
 
 export interface StatementToken {
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
@@ -88,7 +88,7 @@ function tokenAt(sql: string, start: number): { readonly kind: StatementToken['k
   return { kind: 'symbol', end: start + 1 };
 }
 
-/** The tokens of a text without comments and spaces; lazy, so that the rows behind an INSERT are never scanned. */
+/** The tokens of a text without comments and spaces; lazy, so that the rows after an INSERT are never scanned. */
 export function* tokens(sql: string): Generator<StatementToken, undefined> {
   let depth = 0;
   for (let start = skipSpace(sql, 0); start < sql.length;) {

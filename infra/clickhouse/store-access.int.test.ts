@@ -28,11 +28,11 @@ describe('refusals', () => {
     expect(answer.text).toMatch(new RegExp(`^Code: ${code}\\. DB::Exception: [\\s\\S]* \\([A-Z_]+\\) \\(version [\\d.]+\\)\\n$`));
   });
 
-  it('refuses its own compression of blocks by name', async () => {
+  it('refuses the block compression of ClickHouse by name', async () => {
     expect((await ask('select 1', { url: { compress: '1' } })).status).toBe(501);
   });
 
-  it('answers no page of another host', async () => {
+  it('refuses requests from pages of another origin', async () => {
     expect((await ask('select 1', { headers: { Origin: 'https://example.com' } })).status).toBe(403);
     expect((await ask('select 1', { headers: { Origin: 'http://localhost:3000' } })).status).toBe(403);
     for (const site of ['cross-site', 'same-site'])

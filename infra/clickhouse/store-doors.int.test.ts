@@ -126,7 +126,7 @@ const HOSTILE = [
   "attach table x8 from '$DIR/' (a String) engine = MergeTree order by a",
 ];
 
-describe('what people try', () => {
+describe('a hostile statement', () => {
   it.each(HOSTILE)('%s', async (statement) => {
     const sql = filled(statement).replaceAll('$PORT', String(port));
     const answers = [await ask(sql), await ask(sql, { method: 'GET' })];
@@ -147,7 +147,7 @@ describe('what people try', () => {
     await expectNothingHappened([answer]);
   });
 
-  it('is what everybody else sends all the same', async () => {
+  it('is told apart from similar harmless ones', async () => {
     for (const sql of [
       "select format('{} {}', 'a', 'b'), 'file', ' into outfile ', null is null",
       "select 'restore', value as null_value from system.settings where name = 'format_schema' format JSONEachRow",
@@ -169,7 +169,7 @@ describe('what people try', () => {
     }
   });
 
-  it('is refused by GET when it writes, with the code that ClickHouse has for it', async () => {
+  it('is a write by GET, refused with the code of ClickHouse', async () => {
     for (const sql of [
       "insert into t values ('x')",
       'create table y (a String) engine = Memory',
@@ -182,7 +182,7 @@ describe('what people try', () => {
 });
 
 describe('every name that the engine knows', () => {
-  it('as a table function leads nowhere', async () => {
+  it('reaches nothing outside as a table function', async () => {
     const names = await column('select name from system.table_functions');
     expect(names.length).toBeGreaterThan(50);
     const answers: StoreResponse[] = [];
@@ -197,7 +197,7 @@ describe('every name that the engine knows', () => {
     await expectNothingHappened(answers);
   }, 120_000);
 
-  it('as an engine of a table or a database leads nowhere', async () => {
+  it('reaches nothing outside as an engine of a table or a database', async () => {
     const local = new Set<string>(localEngines);
     const harmless = new Set(['Atomic', 'Memory', 'Ordinary', 'Dictionary']);
     const tables = (await column('select name from system.table_engines')).filter((engine) => !local.has(engine));
@@ -223,7 +223,7 @@ describe('every name that the engine knows', () => {
     await expectNothingHappened(answers);
   }, 120_000);
 
-  it('as a function is one that computes, or is refused wherever it stands', async () => {
+  it('as a function only computes, or is refused wherever it stands', async () => {
     const names = (await column('select name from system.functions')).filter((name) => !localFunctions.has(name.toLowerCase()));
     expect(names).toContain('file');
     for (const name of names)
@@ -236,7 +236,7 @@ describe('every name that the engine knows', () => {
         expect([sql, (await ask(sql)).code]).toEqual([sql, 497]);
   }, 120_000);
 
-  it('as a setting with a text is open, or cannot be changed', async () => {
+  it('as a text setting is allowed, or cannot be changed', async () => {
     for (const name of closedTextSettings.filter(
       (setting) => setting !== 'http_response_headers' && setting !== 'additional_table_filters',
     ))

@@ -28,8 +28,8 @@ async function ask(query: string, settings: Readonly<Record<string, string>> = {
   return { code: response.headers.get('x-clickhouse-exception-code'), text, tookMs: performance.now() - began };
 }
 
-describe('a statement that the engine dies of', () => {
-  it('is told so, ends the store at once, and is refused from then on', async () => {
+describe('a statement that makes the engine unusable', () => {
+  it('gets an error that says so, ends the store at once, and is refused from then on', async () => {
     await ask('create table t (a UInt8) engine = MergeTree order by a');
     await ask('insert into t values (1)');
     const told = await ask(BOMB, PEOPLE);
@@ -43,7 +43,7 @@ describe('a statement that the engine dies of', () => {
     expect((await fetch(`${store.url}/ping`)).status).toBe(200);
   }, 60_000);
 
-  it('leaves those who insert with an error that they repeat', async () => {
+  it('lets concurrent inserts fail with an error after which they can be repeated', async () => {
     await ask('create table t (a UInt32) engine = MergeTree order by a settings non_replicated_deduplication_window = 1000');
     const insert = (n: number): Promise<string | null> =>
       ask(`insert into t values (${n})`, { insert_deduplication_token: `n${n}` }).then(
@@ -67,7 +67,7 @@ describe('a statement that the engine dies of', () => {
 });
 
 describe('a statement that outlives twice its limit', () => {
-  it('is told so and ends the store, while others were answered', async () => {
+  it('gets an error that says so and ends the store, while other statements are answered', async () => {
     const stuck = ask(ENDLESS, { ...PEOPLE, max_execution_time: '0.5' });
     expect((await ask('select 1')).text).toBe('1\n');
     expect((await fetch(`${store.url}/ping`)).status).toBe(200);
@@ -78,7 +78,7 @@ describe('a statement that outlives twice its limit', () => {
   }, 60_000);
 });
 
-describe('a statement that holds the thread of the store itself', () => {
+describe('a statement that blocks the thread of the store itself', () => {
   it('ends the store', async () => {
     const stuck = ask(ENDLESS, { max_execution_time: '0.5' }).catch(() => 'cut');
     expect(await store.ended()).toBe('SIGKILL');
@@ -87,7 +87,7 @@ describe('a statement that holds the thread of the store itself', () => {
 });
 
 describe('a stop', () => {
-  it('comes to an end although a statement does not', async () => {
+  it('completes although a statement does not end', async () => {
     const stuck = ask(ENDLESS, { wait_end_of_query: '1' }).catch(() => 'cut');
     while ((await ask('select count() from system.processes')).text !== '2\n');
     const began = performance.now();

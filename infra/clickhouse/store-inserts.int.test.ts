@@ -41,7 +41,7 @@ describe('inserts', () => {
     expect(brokenText.headers.get('x-clickhouse-exception-code')).toBe('271');
   });
 
-  it('does not know other encodings', async () => {
+  it('rejects other encodings', async () => {
     const table = await freshTable('a UInt8');
     expect((await ask(`insert into ${table} format CSV`, { headers: { 'Content-Encoding': 'rot13' }, body: '1\n' })).status).toBe(415);
   });
@@ -58,7 +58,7 @@ describe('inserts', () => {
     'Parquet',
     'ArrowStream',
     'Arrow',
-  ])('gives back %s as it took it, once for each token', async (format) => {
+  ])('returns %s as it was inserted, once for each token', async (format) => {
     const table = await freshTable(
       'a UInt32, b String, c Array(String), d Nullable(Float64)',
       'settings non_replicated_deduplication_window = 100',
@@ -77,7 +77,7 @@ describe('inserts', () => {
     expect(BigInt.asUintN(64, 2n * BigInt(ofHash!)).toString()).toBe(hash);
   });
 
-  it('finds the rows behind the statement in the same text', async () => {
+  it('finds rows that follow the statement in the same text', async () => {
     const table = await freshTable('a UInt8, b String');
     for (const body of [
       `insert into ${table} (a, b) values (1, 'x;y'), (2, 'it''s')`,
@@ -98,7 +98,7 @@ describe('inserts', () => {
     expect(await readdir(join(store.dataDir, 'store', 'incoming'))).toEqual([]);
   });
 
-  it('tells a full disk as ClickHouse does', async () => {
+  it('reports a full disk as ClickHouse does', async () => {
     const table = await freshTable('a UInt8');
     const full = await ask(`insert into ${table} format CSV`, {
       url: { min_free_disk_bytes_to_perform_insert: '1000000000000000' },

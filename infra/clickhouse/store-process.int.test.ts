@@ -68,7 +68,7 @@ describe('the process', () => {
     }
   }, 120_000);
 
-  it('takes the same port again, and says so in a file', async () => {
+  it('takes the same port again, and records it in a file', async () => {
     const port = store.port;
     expect(Number(await readFile(join(store.dataDir, 'store', 'port'), 'utf8'))).toBe(port);
     await store.restart();

@@ -16,7 +16,7 @@ describe('health and headers', () => {
     expect((await fetch(`${store.url}/?query=select+1`, { method: 'PUT', headers: KEY })).status).toBe(405);
   });
 
-  it('says what ClickHouse says about an answer', async () => {
+  it('sends the response headers of ClickHouse', async () => {
     const { headers, text } = await ask('select 1 as one', { url: { query_id: 'my id', default_format: 'JSONEachRow' } });
     expect(text).toBe('{"one":1}\n');
     expect(headers.get('x-clickhouse-query-id')).toBe('my id');
@@ -27,7 +27,7 @@ describe('health and headers', () => {
     expect(JSON.parse(headers.get('x-clickhouse-summary')!)).toHaveProperty('written_rows');
   });
 
-  it('tells written rows in the summary', async () => {
+  it('reports written rows in the summary', async () => {
     const table = await freshTable('a UInt8');
     const { headers } = await ask(`insert into ${table} format JSONEachRow`, { body: '{"a":1}\n{"a":2}\n' });
     expect(JSON.parse(headers.get('x-clickhouse-summary')!)).toMatchObject({ written_rows: '2' });
@@ -35,7 +35,7 @@ describe('health and headers', () => {
 });
 
 describe('queries', () => {
-  it('takes the text from the URL, the body, or begun in one and ended in the other', async () => {
+  it('takes the text from the URL, the body, or split between the two', async () => {
     expect((await ask('select 1')).text).toBe('1\n');
     expect((await ask(undefined, { body: 'select 2' })).text).toBe('2\n');
     expect((await ask('select', { body: '3' })).text).toBe('3\n');
@@ -112,7 +112,7 @@ describe('queries', () => {
     expect((await get({}, 'gzip')).encoding).toBeUndefined();
   });
 
-  it('refuses results that are too large to be made in one piece, and streams those that need not', async () => {
+  it('refuses a result that is too large for one piece, and streams it in a format that allows that', async () => {
     const sql = "select concat(toString(number), repeat('x', 1000)) from numbers(300000)";
     const refused = await ask(`${sql} format JSON`);
     expect(refused.headers.get('x-clickhouse-exception-code')).toBe('396');

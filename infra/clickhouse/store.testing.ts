@@ -1,4 +1,4 @@
-// Shared by the tests of the store: one that runs, and raw requests to it.
+// Shared by the tests of the store: a running store, and raw requests to it.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startStoreHere } from '../testing/store.ts';

@@ -24,7 +24,7 @@ describe('configuration', () => {
     for (const [key, descriptor] of Object.entries(descriptors)) expect(config).toHaveProperty([key], descriptor.fallback);
   });
 
-  it('takes the defaults of a recipe, below what is set', () => {
+  it('uses the defaults of a recipe for what is not set', () => {
     const compact = { algorithm: 'reinforce', maxTurns: 200, stepReward: 'length', answersToEnd: 3, workerConcurrency: 16 };
     expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' })).toMatchObject({ ...compact, learningRate: 1e-5, dataset: 'compact' });
     expect(loadConfig({}, { recipe: 'compact' })).toMatchObject(compact);
@@ -42,7 +42,7 @@ describe('configuration', () => {
     expect(loadConfig(toEnv(config))).toEqual(config);
   });
 
-  it('refuses a retention of no hours, which would delete what was just written', () => {
+  it('refuses a retention of 0 hours, which would delete what was just written', () => {
     expect(problemsOf({ TURNSTREAM_RETENTION_HOURS: '0' })).toContain(
       'TURNSTREAM_RETENTION_HOURS must be a whole number in -1..876000 other than 0, got "0"',
     );
@@ -77,7 +77,7 @@ describe('configuration', () => {
     expect(message.split('\n- ')).toHaveLength(10);
   });
 
-  it('leaves what the clients read to them', () => {
+  it('accepts and ignores the variables of the clients', () => {
     expect(loadConfig({ TURNSTREAM_URL: 'http://127.0.0.1:8787', TURNSTREAM_API_KEY: 'k' })).toEqual(loadConfig({}));
   });
 
@@ -89,7 +89,7 @@ describe('configuration', () => {
     }
   });
 
-  it('checks what only makes sense together', () => {
+  it('checks settings that depend on each other', () => {
     expect(problemsOf({ TURNSTREAM_API_HOST: '0.0.0.0' })).toContain('set TURNSTREAM_API_KEYS as well');
     expect(problemsOf({ TURNSTREAM_API_HOST: '0.0.0.0', TURNSTREAM_API_KEYS: 'abcdefghijklmnop:read+sql' })).toBe('');
     expect(problemsOf({ TURNSTREAM_KAFKA_SASL_MECHANISM: 'plain' })).toContain('TURNSTREAM_KAFKA_SASL_USERNAME');

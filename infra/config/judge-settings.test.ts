@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from './load.ts';
 
-it('lets a model call functions in a conversation only', () => {
+it('allows function calls with the chat API only', () => {
   const set = {
     TURNSTREAM_POLICY: 'llm',
     TURNSTREAM_LLM_URL: 'http://a.example/v1',
@@ -15,7 +15,7 @@ it('lets a model call functions in a conversation only', () => {
 });
 
 describe('a judge as a part of the reward', () => {
-  it('needs its model, and has none unless it is asked for', () => {
+  it('needs a URL and a model, and is off by default', () => {
     const problem = 'TURNSTREAM_REWARD_JUDGE needs TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL';
     expect(() => loadConfig({ TURNSTREAM_REWARD_JUDGE: '1' })).toThrow(problem);
     expect(() => loadConfig({ TURNSTREAM_REWARD_JUDGE: '1', TURNSTREAM_JUDGE_MODEL: 'j' })).toThrow(problem);

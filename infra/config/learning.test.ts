@@ -4,16 +4,16 @@ import { descriptors } from './descriptors.ts';
 import { learning, workerSettingsOf } from './learning.ts';
 import { loadConfig } from './load.ts';
 
-describe('what changes what is learned', () => {
-  it('is said of every setting, and of no other', () => {
+describe('settings that change what is learned', () => {
+  it('are told from the others: every setting has one class', () => {
     expect(Object.values(learning).flat().sort(), 'name it in learning.ts').toEqual(Object.keys(descriptors).sort());
   });
 
-  it('is no secret: what is recorded can be read by everybody', () => {
+  it('are not secret, because everybody can read what is recorded', () => {
     for (const name of [...learning.trainer, ...learning.worker]) expect(descriptors[name]).not.toHaveProperty('secret');
   });
 
-  it('is recorded of the workers as far as it is in use', () => {
+  it('are recorded for the workers if they are in use', () => {
     expect(workerSettingsOf(loadConfig({}))).toEqual({ policy: 'ranker', tools: 'factbook', stepReward: 'none', answersToEnd: 1 });
     const llm = workerSettingsOf(
       loadConfig({}, { policy: 'llm', llmUrl: 'http://127.0.0.1:1/v1', llmModel: 'm', tools: 'web', serperApiKey: 'k' }),

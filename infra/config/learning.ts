@@ -231,7 +231,7 @@ function isInUse(name: WorkerSetting, config: Config): boolean {
   return inUse === undefined || inUse(config);
 }
 
-/** True if the trainer makes the policy, which is possible for the ranker only. Other runs are collected, without steps. */
+/** True if the built-in trainer trains the policy, which it can for the ranker only; it collects runs of other policies, without steps. */
 export const trainsPolicy = ({ policy, trainer }: Pick<Config, 'policy' | 'trainer'>): boolean =>
   policy === 'ranker' && trainer === 'built-in';
 

@@ -4,13 +4,12 @@ import { recipeOf } from './recipes.ts';
 import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
 const PREFIX = 'TURNSTREAM_';
-/** Of the clients: set in a shell, they must not keep turnstream itself from starting there. */
+/** Variables of the clients. Where they are set in a shell, turnstream itself must start as well. */
 const CLIENTS: ReadonlySet<string> = new Set(['TURNSTREAM_URL', 'TURNSTREAM_API_KEY']);
 
 /**
- * Reads every setting once, takes what is not set from the recipe and then from the table, reports all problems in one
- * CONFIG_INVALID, and hands out a frozen object. Unknown TURNSTREAM_* keys are refused, so that a misspelt one is not
- * silently without effect.
+ * Reads every setting once; what is not set comes from the recipe, otherwise from the table. Reports all problems in one CONFIG_INVALID,
+ * and returns a frozen object. Unknown TURNSTREAM_* keys are refused, because a misspelled one would silently have no effect.
  */
 export function loadConfig(env: ProcessEnv, overrides: Partial<Config> = {}): Config {
   const entries = Object.entries(descriptors) as [keyof Config, Descriptor][];
@@ -30,7 +29,7 @@ export function loadConfig(env: ProcessEnv, overrides: Partial<Config> = {}): Co
   return Object.freeze(config);
 }
 
-/** True when the environment sets it, be it to its default. */
+/** True when the environment sets it, even to its default. */
 export const isSet = (env: ProcessEnv, key: keyof Config): boolean => (env[descriptors[key].env]?.trim() ?? '') !== '';
 
 function readOne(descriptor: Descriptor, env: ProcessEnv, fallback: unknown): ParsedValue {

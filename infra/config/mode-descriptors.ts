@@ -1,4 +1,4 @@
-// Asynchrony and what it is measured with; part of the table in descriptors.ts.
+// Asynchronous or synchronous training, and the latency model for benchmarks of it; part of the table in descriptors.ts.
 
 export const modeDescriptors = {
   mode: {

@@ -23,12 +23,12 @@ describe('prompts in files', () => {
     const folder = folderOf('good', { 'system.txt': 'be brief', 'act.txt': '{question}', 'notes.md': 'not a prompt' });
     expect(readPromptFiles(folder, ['system', 'act', 'read'])).toEqual({ system: 'be brief', act: '{question}' });
   });
-  it('are refused when there is none, or one of another name', () => {
+  it('are refused when there is none, or one with an unknown name', () => {
     expect(() => readPromptFiles(folderOf('none', {}), ['act'])).toThrow(/its files are act\.txt, .*there are none/);
     expect(() => readPromptFiles(folderOf('odd', { 'akt.txt': '' }), ['act'])).toThrow('there is akt.txt');
     expect(() => readPromptFiles(join(root, 'nowhere'), ['act'])).toThrow(/TURNSTREAM_LLM_PROMPTS .*nowhere/);
   });
-  it('are in the record of a run by their hash, wherever they lie', () => {
+  it('are recorded with a run by their hash, whatever their folder', () => {
     const texts = { 'system.txt': 'be brief', 'act.txt': '{question}' };
     const [one, same, other] = [folderOf('a', texts), folderOf('b', texts), folderOf('c', { ...texts, 'act.txt': '{question}!' })];
     expect(promptsHash(one)).toBe(promptsHash(same));

@@ -40,7 +40,7 @@ describe('the table of secrets', () => {
     }
   });
 
-  it('lets the trainer record the settings of its workers as they have them', () => {
+  it('lets the trainer record the same worker settings as the workers have', () => {
     const given: Partial<Config>[] = [
       { policy: 'llm', llmUrl: 'http://user:pass@a.example/v1', llmModel: 'm', llmExtra: '{"top_k": 5}' },
       { tools: 'web', serperApiKey: 'k' },
@@ -55,7 +55,7 @@ describe('the table of secrets', () => {
     }
   });
 
-  it('gives API keys to the trainer only where it serves external trainers', () => {
+  it('gives API keys to the trainer only if it serves external trainers', () => {
     const apiKeys = ['a-key-of-sixteen-or-more:admin'];
     const keysOf = (trainer: Config['trainer']) => loadConfig(settingsFor('trainer', loadConfig({}, { trainer, apiKeys }))).apiKeys;
     expect(keysOf('built-in')).toEqual([]);

@@ -1,5 +1,5 @@
-// Which role uses which secret. `up` gives a role these and no others, so that what one process leaks is only its own: the
-// store above all, whose engine runs people's SQL, gets none. A secret setting that is not in the table does not compile.
+// Which role uses which secret. `up` gives a role these and no others, so that a process can leak only its own. The store, whose engine
+// runs the SQL of users, gets none. A secret setting that is not in the table does not compile.
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
 import { hashedFields } from './learning.ts';
 import { toEnv } from './load.ts';
@@ -10,13 +10,13 @@ export type RoleName = (typeof roleNames)[number];
 
 type SecretKey = { [K in keyof typeof descriptors]: (typeof descriptors)[K] extends { readonly secret: true } ? K : never }[keyof Config];
 
-/** Settings that are no secrets but may hold one: a URL with a password, fields of a request with a key. */
+/** Settings that are not secret but may contain a secret: a URL with a password, fields of a request with a key. */
 type CarrierKey =
   'llmUrl' | 'llmExtra' | 'judgeUrl' | 'synthesisUrl' | 'synthesisCheckUrl' | 'retrievalUrl' | 'serperUrl' | 'jinaUrl' | 'initialPolicyUri';
 
-/** Whoever reads or writes the log. */
+/** Roles that read or write the log. */
 const ofTheLog = ['api', 'warehouse', 'worker', 'trainer', 'evaluator'] as const;
-/** Whoever asks ClickHouse. The store reads its password from a file. */
+/** Roles that query ClickHouse. The store reads its password from a file. */
 const ofTheStore = ['api', 'warehouse'] as const;
 /** Used by commands only. */
 const ofCommands = [] as const;
@@ -54,15 +54,15 @@ const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = {
   initialPolicyUri: ['initialPolicySha256'],
 };
 
-/** Whether a role uses the secret in this configuration. The trainer checks API keys only where it serves external trainers. */
+/** Whether a role uses the secret in this configuration. The trainer checks API keys only if it serves external trainers. */
 export function uses(role: RoleName, key: keyof typeof usersOf, { trainer }: Config): boolean {
   if (key === 'apiKeys' && role === 'trainer' && trainer !== 'external') return false;
   return usersOf[key].includes(role);
 }
 
 /**
- * What stands for a withheld setting that another one needs: the trainer has to know which policy and tools the workers of its
- * run use, for both are recorded with the run, and not where they are.
+ * Placeholders for withheld settings that other settings need: the trainer has to know which policy and tools the workers of its run use,
+ * because both are recorded with the run, but not their addresses.
  */
 export const standIns: Partial<Record<keyof Config, (config: Config) => string>> = {
   llmUrl: () => 'http://withheld.invalid',

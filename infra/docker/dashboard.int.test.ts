@@ -11,7 +11,7 @@ interface Dashboard {
 const { templating, panels } = JSON.parse(readFileSync('infra/docker/grafana/dashboards/turnstream.json', 'utf8')) as Dashboard;
 const RUNS = ['run-a', 'run-b'];
 
-/** Like Grafana and its ClickHouse data source expand variables and macros. */
+/** Expands variables and macros as Grafana and its ClickHouse data source do. */
 const filledIn = (sql: string): string =>
   sql
     .replaceAll('${run:singlequote}', RUNS.map((run) => `'${run}'`).join(','))
@@ -56,7 +56,7 @@ describe('the panels that read the tables', { timeout: 120_000 }, () => {
     for (const row of rows) expect(Object.keys(row)[0]).toBe('time');
   });
 
-  it('offer the runs and tools that there are', async () => {
+  it('offer the existing runs and tools', async () => {
     const offered = await Promise.all(templating.list.map(async ({ name, query }) => [name, await store.query(filledIn(query))]));
     expect(Object.fromEntries(offered)).toEqual({ run: RUNS.map((run_id) => ({ run_id })), tool: [{ tool: 'search' }] });
   });

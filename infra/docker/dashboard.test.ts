@@ -18,7 +18,7 @@ const reference = readFileSync('infra/docs/reference/metrics.md', 'utf8');
 const names = Object.keys(metricTable) as MetricName[];
 
 describe('the Grafana dashboard', () => {
-  it('asks for metrics and labels that are in the reference', () => {
+  it('uses only metrics and labels that are in the reference', () => {
     expect(expressions.length).toBeGreaterThan(20);
     for (const { title, expr } of expressions) {
       const used = [...expr.matchAll(/turnstream_(\w+)/g)].map(([, name = '']) => name.replace(/_bucket$/, ''));
@@ -31,7 +31,7 @@ describe('the Grafana dashboard', () => {
     }
   });
 
-  it('draws a line for each run wherever a trainer is asked', () => {
+  it('draws a line for each run wherever it shows a trainer', () => {
     for (const { title, expr } of expressions.filter(
       (one) => one.expr.includes('turnstream_trainer_') && !one.expr.includes('by (topic)'),
     )) {
@@ -40,7 +40,7 @@ describe('the Grafana dashboard', () => {
     }
   });
 
-  it('asks for metrics of the process that every role has', async () => {
+  it('uses only process metrics that every role has', async () => {
     const text = await createMetrics('api').text();
     const used = expressions.flatMap(({ expr }) => expr.match(/\b(?:nodejs|process)_\w+/g) ?? []);
     expect(used.length).toBeGreaterThan(2);
@@ -49,7 +49,7 @@ describe('the Grafana dashboard', () => {
 });
 
 describe('metrics', () => {
-  it.each(names)('%s is named as its kind says', (name) => {
+  it.each(names)('%s has a name that fits its kind', (name) => {
     const { kind } = metricTable[name];
     expect(name).toMatch(/^[a-z]+(_[a-z0-9]+)+$/);
     expect(name.endsWith('_total')).toBe(kind === 'counter');

@@ -93,7 +93,7 @@ const store = connectStore({ url: engine.url, database: 'turnstream' });
 await migrate(store);
 const log = new MemoryLog();
 await tellStory(log, store);
-// what only this check needs: lists of these would be empty
+// events that only this check needs: without them, their lists would be empty
 const more = new MemoryLog();
 const random = seeded(1);
 for (const sequence of [300, 301, 302])

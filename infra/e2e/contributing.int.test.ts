@@ -88,7 +88,7 @@ afterAll(() => {
 });
 
 describe('the changes of CONTRIBUTING', () => {
-  it.each(Object.entries(expected))('%s: one file a step, and no more of them than said', (title, { files }) => {
+  it.each(Object.entries(expected))('%s: one file per step, and no more files than expected', (title, { files }) => {
     const steps = changes.find((change) => change.title === title)?.steps ?? [];
     expect(steps.length).toBeGreaterThan(1);
     expect(new Set(steps.map(({ path }) => path)).size).toBe(steps.length);
@@ -97,7 +97,7 @@ describe('the changes of CONTRIBUTING', () => {
       expect([path !== '', blocks.length > 0, missing !== ''], path).toEqual([true, true, true]);
   });
 
-  it('are all of them', () => {
+  it('are all tested here', () => {
     expect(changes.map(({ title }) => title).sort()).toEqual(Object.keys(expected).sort());
   });
 
@@ -111,7 +111,7 @@ describe('the changes of CONTRIBUTING', () => {
 
   const most = Math.max(...changes.map(({ steps }) => steps.length));
   it.each(Array.from({ length: most }, (_, at) => at + 1))(
-    'have step %d named by a check when it is left out',
+    'have a check that reports step %d when it is left out',
     { timeout: LIMIT_MS },
     async (left) => {
       const root = await follow(left);

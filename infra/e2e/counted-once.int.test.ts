@@ -130,7 +130,7 @@ describe('an event that is written twice', () => {
   it.each([
     ['staleness', 'staleness_by_step'],
     ['spreads', 'step_spreads'],
-  ])('is what the view says on every page of /%s', async (list, view) => {
+  ])('has the figures of the view on every page of /%s', async (list, view) => {
     const world = await newWorld();
     await world.tell(storyEvents());
     const rows = await world.store.query<JsonObject>(`select * from ${view} where run_id = '${storyRun}' order by step`);
@@ -148,7 +148,7 @@ describe('an event that is written twice', () => {
     expect(walked.map(figures)).toEqual(rows.map(figures));
   });
 
-  it('is a row a record in the tables, and the first of them stays', async () => {
+  it('has one row per record in the tables, and the first of them counts', async () => {
     const world = await newWorld();
     const place = { trajectory: 'g.0', run: 'r' };
     const turns = [1, 2].map((sequence) => outgoing('TurnRecorded', turn({ ...place, sequence }, 0)));
@@ -196,7 +196,7 @@ describe('an attempt that was cancelled', () => {
 
   const expired = (world: ToldWorld, rows: readonly object[]) => world.store.insert('expired_attempts', rows as readonly Row[], 'expired');
 
-  it('is no answer: no flip, no length, no cost, and not lost', async () => {
+  it('does not count as an answer: no flip, no length, no cost, and not lost', async () => {
     const world = await newWorld();
     await world.tell(right);
     const get = async (path: string): Promise<JsonObject> => (await world.get([`/v1/runs/${run}${path}`]))[0]?.body ?? {};
@@ -220,7 +220,7 @@ describe('an attempt that was cancelled', () => {
     ]);
   });
 
-  it('is not what a lost, a late or a running one is', async () => {
+  it('is counted apart from lost, late, and running ones', async () => {
     const world = await newWorld();
     const begun = [0, 1, 2].map((number) => outgoing('TrajectoryStarted', started({ trajectory: id(number), run, sequence: 0 })));
     await world.tell([...begun, outgoing('TrajectoryFinished', finished({ trajectory: id(2), run, sequence: 1 }, 1))]);

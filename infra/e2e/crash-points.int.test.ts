@@ -1,5 +1,6 @@
-// One run, whose trainer, learner, worker and warehouse end themselves at every named crash point, each lane one after the
-// other and the lanes at once. Afterwards the oracle, the ledger and the audit decide whether anything was lost or doubled.
+// A trainer with its learner, a worker, a coordinator and a warehouse end themselves at every named crash point: each role at one point
+// after the other, and all roles at the same time. Afterwards the oracle, the ledger and the audit decide whether anything was lost or
+// duplicated.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { crashPoints, type CrashPoint } from '../../streams/core/crash-points.ts';
@@ -14,7 +15,7 @@ import { startExternalTrainer } from './crash-trainer.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
 
-/** Two runs, so that the one whose trainer hardly ever comes to a step does not keep the worker of the other waiting. */
+/** Two runs, because a trainer that keeps ending hardly ever completes a step, which would keep the other worker waiting. */
 const STRUCK_TRAINER = 'struck-trainer';
 const STRUCK_WORKER = 'struck-worker';
 /** Trained by an external trainer, which is not struck itself. */
@@ -28,20 +29,20 @@ const POINT_LIMIT_MS = 90_000;
 /** First byte of every readable value. */
 const MAGIC = 0;
 
-/** Which role reaches it. */
+/** The role that reaches a point. */
 const roleOf = (point: CrashPoint): 'trainer' | 'worker' | 'warehouse' | 'coordinator' => {
   if (point.startsWith('sink.')) return 'warehouse';
   if (point.startsWith('coordinator.')) return 'coordinator';
   return point.startsWith('worker.') ? 'worker' : 'trainer';
 };
 
-/** In the commit that starts the run, as long as there is no run. */
+/** Also tested in the commit that starts the run, while there is no run yet. */
 const STARTING: readonly CrashPoint[] = ['trainer.commit.begin.before', 'trainer.commit.produce.after', 'trainer.commit.end.after'];
 
-/** Of the commits those of steps are meant, which are told by what was reached before; one step goes well before that. */
+/** A point in a commit counts only after two steps were trained, so that the commit is that of a step; the first step succeeds. */
 const placeOf = (point: CrashPoint): string => (point.startsWith('trainer.commit.') ? `trainer.step.trained:2,${point}` : point);
 
-/** Without the records that nobody can read: the oracle takes none of those for right. */
+/** Leaves out the unreadable records, which the oracle would report. */
 const withoutSpoilt = (reader: LogReader): LogReader => ({
   ...reader,
   readToEnd: (topic, { onBatch, ...options }) =>
@@ -98,7 +99,7 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
 
   const placesOf = (role: ReturnType<typeof roleOf>): readonly string[] =>
     crashPoints.filter((point) => roleOf(point) === role).map(placeOf);
-  it('is tried at each of them, with runs that go on', async () => {
+  it('ends at each of them while the runs continue', async () => {
     const steady = [
       await start({}, ...workerOf(STRUCK_TRAINER)),
       await start({}, ...trainerOf(STRUCK_WORKER)),
@@ -116,7 +117,7 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
     expect(await Promise.all(steady.map((role) => role.exited))).toEqual(steady.map(() => ({ code: 143, signal: null })));
   });
 
-  it.each([STRUCK_TRAINER, STRUCK_WORKER])('leaves nothing lost or doubled in run %s, which comes to its end', async (run) => {
+  it.each([STRUCK_TRAINER, STRUCK_WORKER])('leaves nothing lost or duplicated in run %s, which then finishes', async (run) => {
     const { steps } = await judged(run);
     const worker = await start({}, ...workerOf(run));
     const last = await start({}, ...trainerOf(run), '--steps', String(steps + 2));
@@ -130,7 +131,7 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
     expect(verified, verified.out + verified.error).toMatchObject({ code: 0 });
   });
 
-  it('leaves nothing trained twice in a run of an external trainer, which comes to its end', async () => {
+  it('leaves nothing trained twice in a run of an external trainer, which then finishes', async () => {
     const verified = async (): Promise<{ readonly version: number }> => {
       const report = await command(world.env, 'ledger', 'verify', '--run', STRUCK_COORDINATOR, '--json');
       expect(report, report.out + report.error).toMatchObject({ code: 0 });

@@ -1,5 +1,5 @@
-// An external trainer that makes every call of the protocol, over HTTP, and comes back whenever its coordinator ends. Its weights are always
-// those of version 0, so that workers can load what it publishes.
+// An external trainer that makes every call of the protocol, over HTTP, and claims the run again whenever its coordinator ends. Its weights
+// are always those of version 0, so that workers can load what it publishes.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,7 +16,7 @@ import { silentLogger } from '../testing/logger.ts';
 
 const AGAIN_MS = 100;
 const WAIT_MS = 2_000;
-/** Every so many rounds it gives its batch back, or goes back to version 0. */
+/** Numbers of rounds after which it releases its batch, or rewinds to version 0. */
 const RELEASE_EVERY = 3;
 const REWIND_EVERY = 4;
 

@@ -18,7 +18,7 @@ const live = (tab: Page) => tab.locator('.live.live', { hasText: '●' }).first(
 const lines = async (tab: Page): Promise<readonly string[]> => (await tab.locator('main').innerText()).split('\n');
 const rows = (tab: Page): Promise<readonly string[]> => tab.locator('.tail-row a').allInnerTexts();
 
-/** What the overview shows from requests of their own is there as well. */
+/** Waits for the parts of the overview that come from separate requests. */
 async function untilWhole(tab: Page): Promise<void> {
   for (const text of ['Worst of the last step', 'Hatched: a tool was out']) await tab.getByText(text).first().waitFor();
 }

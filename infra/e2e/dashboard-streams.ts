@@ -1,4 +1,4 @@
-// How fast the dashboard draws what is long or new: 50,000 trajectories over time, and the live tail.
+// Measures how fast the dashboard draws 50,000 trajectories over time, and new events in the live tail.
 import type { Browser } from 'playwright-core';
 import type { Store } from '../../streams/core/ports.ts';
 import { framesOf, type SpeedFigure } from '../testing/dashboard-speed.ts';
@@ -12,7 +12,7 @@ const tailRun = 'tail';
 const TAILED = 50;
 const viewport = { width: 1_280, height: 800 };
 
-/** As many trajectories as one answer of the flow has. */
+/** Writes as many trajectories as one response of the flow has at most. */
 export async function seedFlow(store: Store): Promise<void> {
   const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
   await store.command(

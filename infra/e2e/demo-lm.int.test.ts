@@ -1,4 +1,4 @@
-// The short form of `npm run demo:lm`: a language model in JAX gets better by what came through the log.
+// The short form of `npm run demo:lm`: a language model in JAX improves by training on what came through the log.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';

@@ -19,7 +19,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     await disk.remove();
   });
 
-  it('makes up wait, red and alive, and go on by itself when there is room', async () => {
+  it('makes up wait, alive but not ready, and continue by itself when there is space', async () => {
     disk = await smallDisk(400);
     home = await testHome(quick, disk.dir);
     const up = startUp(home, ['--run', 'full', '--steps', String(STEPS), '--no-eval']);
@@ -48,7 +48,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     expect(await command(home.env, 'ledger', 'verify', '--run', 'full')).toMatchObject({ code: 0 });
   });
 
-  it('is named when it is full from the start', async () => {
+  it('is reported when it is full from the start', async () => {
     disk = await smallDisk(50);
     home = await testHome(quick, disk.dir);
     await disk.fill();

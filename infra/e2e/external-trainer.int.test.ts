@@ -1,5 +1,5 @@
-// A whole `turnstream up` whose trainer is somebody else's: workers ask an engine that reports every token, and the trainer, in TypeScript and then
-// in Python, claims the run through the API, reads rows, and commits. What it reads is what the engine read and wrote, token by token.
+// A whole `turnstream up` with an external trainer: workers ask an engine that reports every token, and the trainer, in TypeScript and then
+// in Python, claims the run through the API, reads rows, and commits. The rows have what the engine read and wrote, token by token.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,12 +64,12 @@ afterAll(async () => {
   await engine.close();
 });
 
-/** What the engine saw and wrote, as text, which its tokens are characters of. */
+/** What the engine read and wrote, as text: each of its tokens is a character. */
 const textOf = (ids: readonly number[]): string => String.fromCodePoint(...ids);
 const callsOf = ({ calls }: TokenEngine): ReadonlySet<string> =>
   new Set(calls.map(({ promptIds, completionIds }) => JSON.stringify([textOf(promptIds), textOf(completionIds)])));
 
-/** Each turn of a row: its prompt is all that lies before what it sampled. */
+/** Checks each turn of a row: its prompt is everything before its sampled tokens. */
 function expectEngine(row: TrainingRow, calls: ReadonlySet<string>): void {
   expect(row).toMatchObject({ trainable: true, why_not: '', temperature: 0.5, logprobs_kind: 'processed', branch: 0, turns: [0, 1] });
   const sampled = new Array<number>(row.token_ids.length).fill(0);
@@ -102,7 +102,7 @@ function expectBatch(rows: readonly TrainingRow[]): void {
   }
 }
 
-/** The same rows in other ways: ranges, shards, and for who has them. */
+/** Requests the same rows in other ways: as ranges, as shards, and conditionally. */
 async function expectSameRows({ lease }: Batch, rows: readonly TrainingRow[]): Promise<void> {
   const href = `${url}${lease.data.href}`;
   const get = (headers: Record<string, string>, query = ''): Promise<Response> => fetch(`${href}${query}`, { headers });

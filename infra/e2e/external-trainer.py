@@ -1,4 +1,4 @@
-"""A trainer of somebody else for external-trainer.int.test.ts: it leases batches, prints what it read of each, and commits."""
+"""An external trainer for external-trainer.int.test.ts: it leases batches, prints what it read of each, and commits."""
 
 import json
 import sys

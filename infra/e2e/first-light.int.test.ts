@@ -57,7 +57,7 @@ describe('first light', { timeout: 240_000 }, () => {
     await expect.poll(async () => (await fetch(`${apiUrl}/readyz`)).status, { timeout: 30_000 }).toBe(200);
   });
 
-  it('tells where everything is', async () => {
+  it('reports all addresses', async () => {
     const { code, out } = await command(home.env, 'status', '--json');
     const { kafkaBrokers, clickhouseUrl, apiUrl } = up.services();
     expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe('first light', { timeout: 240_000 }, () => {
       .toBe(true);
   });
 
-  it('refuses a second one in the same data directory, and leaves the first alone', async () => {
+  it('refuses a second up in the same data directory, and leaves the first alone', async () => {
     const second = await runProgram(home.env, 'up', '--run', 'other');
     expect(second.code).toBe(2);
     expect(second.error).toContain(`process ${up.pid} (up of ${RUN}) uses it already`);
@@ -201,7 +201,7 @@ describe('first light', { timeout: 240_000 }, () => {
     }
   });
 
-  it.each(['trainer', 'worker-1', 'warehouse', 'store', 'kafka', 'api'])('goes on by itself when the %s is killed', async (service) => {
+  it.each(['trainer', 'worker-1', 'warehouse', 'store', 'kafka', 'api'])('continues by itself when the %s is killed', async (service) => {
     const before = up.lines.length;
     const pid = up.services().processes[service] ?? 0;
     process.kill(pid, 'SIGKILL');
@@ -217,7 +217,7 @@ describe('first light', { timeout: 240_000 }, () => {
     expect(audit, audit.error).toMatchObject({ code: 0 });
   });
 
-  it('stops in order when it is asked to, and goes on from there with an end in sight', async () => {
+  it('stops in order on SIGINT, and continues from there with a last step', async () => {
     up.signal('SIGINT');
     expect(await up.exit, up.stderr().slice(-2_000)).toBe(0);
     expect(up.lines.at(-1)).toMatchObject({ event: 'stopped', run: RUN });
@@ -236,7 +236,7 @@ describe('first light', { timeout: 240_000 }, () => {
     expect((await command(home.env, 'status', '--run', RUN)).out).toContain(`run ${RUN}: finished, ${steps} steps`);
   });
 
-  it('has lost and doubled nothing', async () => {
+  it('has lost and duplicated nothing', async () => {
     const audit = await command(home.env, 'audit', '--json');
     expect(audit, audit.error).toMatchObject({ code: 0 });
     expect(JSON.parse(audit.out)).toMatchObject({ ok: true, deadLetters: 0, differences: [] });

@@ -1,4 +1,4 @@
-// A journey through the dashboard of a run that goes on, in a real Chromium: what the run does shows up by itself.
+// Visits the dashboard during a run, in a real Chromium: what the run does must appear without a reload.
 import { chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { chromiumPath } from '../testing/journeys.ts';
@@ -9,7 +9,7 @@ async function stepsOf(page: Page): Promise<number> {
   return Number(text.replace(/\D/g, ''));
 }
 
-/** Errors of the pages; throws when something does not come. */
+/** Errors of the pages; throws when something does not appear. */
 export async function visitLiveRun(url: string, run: string): Promise<readonly string[]> {
   const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
   try {

@@ -1,5 +1,5 @@
-// What the pages of the dashboard are measured over: a small store of their own, or a service with millions of turns in its tables while
-// more come in. Both hold the runs that the pages show.
+// The data with which the pages of the dashboard are measured: a small store, or a service with millions of turns in its tables while more
+// come in. Both have the runs that the pages show.
 import { fillTables, startLoad } from '../bench/filled-tables.ts';
 import { say, withSite, type BenchSite } from '../bench/local-bench.ts';
 import { whole } from '../bench/report.ts';
@@ -14,10 +14,10 @@ export interface MeasuredWorld {
   readonly writer: EventWriter;
 }
 
-/** Measures in a world, and ends it. */
+/** A measurement in a world. */
 type MeasureIn<T> = (world: MeasuredWorld) => Promise<T>;
 
-/** As `TURNSTREAM_API_FRESH_MS` has it when nothing is set. */
+/** The default of `TURNSTREAM_API_FRESH_MS`. */
 export const FRESH_MS = 200;
 
 export async function inSmallWorld<T>(measure: MeasureIn<T>): Promise<T> {
@@ -33,7 +33,7 @@ export interface LargeWorld {
   /** In the tables before anything is measured. */
   readonly turns: number;
   readonly turnBytes: string;
-  /** Turns that come in a second meanwhile. */
+  /** Turns that come in per second during the measurement. */
   readonly rate: string;
 }
 
@@ -41,7 +41,7 @@ export interface LoadedFigures<T> {
   readonly figures: T;
   /** In the tables at the end. */
   readonly turns: number;
-  /** Turns a second that were stored while it was measured. */
+  /** Turns that were stored per second during the measurement. */
   readonly stored: number;
 }
 

@@ -9,7 +9,7 @@ import { sharedHome } from '../testing/shared-home.ts';
 import { command, startUp, type TestHome } from '../testing/up.ts';
 
 const [BATCH_GROUPS, GROUP_SIZE] = [2, 4];
-/** More than the staleness allows: a clock that counted up without the model would discard everything by then. */
+/** More batches than the staleness limit: if they counted as versions, although the model stays the same, all would be discarded. */
 const FIXED_BATCHES = 8;
 
 let home: TestHome;
@@ -95,7 +95,7 @@ describe('a run with a language model', { timeout: 900_000 }, () => {
     expect((await command(home.env, 'status', '--run', name)).out).toContain(summary.detail);
   });
 
-  it('stops asking a server that refuses, after one try an attempt, and says why', async () => {
+  it('stops asking a server that refuses, after one try per attempt, and says why', async () => {
     server.setScript(() => ({ kind: 'status', status: 401, body: '{"error": {"message": "no such key"}}' }));
     const before = server.seen().requests;
     const { code, summary } = await run('refused');

@@ -98,7 +98,7 @@ describe('odd events', { timeout: 120_000 }, () => {
     expect([code, error], out).toEqual([0, '']);
   });
 
-  it('leave every sum what it was', async () => {
+  it('do not distort any sum', async () => {
     const [sums] = await store.query('SELECT min(prompt_tokens) AS prompt, min(completion_tokens) AS completion FROM turns');
     expect(sums).toEqual({ prompt: 100, completion: 10 });
   });

@@ -64,7 +64,7 @@ const itemsOf = async (url: string): Promise<JsonObject[]> => (await get(url))['
 const idsOf = (rows: readonly JsonObject[]): readonly unknown[] => rows.map(({ run_id: id }) => id).sort();
 
 describe('a run that was not trained here', () => {
-  it('is in the list of runs, as what it is', async () => {
+  it('is in the list of runs, with the status recorded', async () => {
     const rows = await itemsOf('/v1/runs');
     expect(idsOf(rows)).toEqual([agent, torn, storyRun, loaded].sort());
     const tables = ['tasks', 'trajectory_starts', 'turns', 'trajectories', 'run_events', 'evaluation_events'];
@@ -104,7 +104,7 @@ describe('a run that was not trained here', () => {
     expect(idsOf(pages)).toEqual([agent, torn, storyRun, loaded].sort());
   });
 
-  it('answers every route of a run, and nobody else does', async () => {
+  it('has every route of a run, and a run that does not exist has none', async () => {
     const paths = [
       '',
       '/steps',
@@ -140,7 +140,7 @@ describe('a run that was not trained here', () => {
     }
   });
 
-  it('is told apart by purpose everywhere', async () => {
+  it('is filtered by purpose everywhere', async () => {
     const counted = async (run: string, of: string) => {
       const sum = (rows: readonly JsonObject[], name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
       return {

@@ -55,7 +55,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
     await home.remove();
   });
 
-  it('are given to who uses them and to nobody else', async () => {
+  it('are given to the processes that use them, and to no others', async () => {
     const settings = secretKeys.map((key): [string, string] => [descriptors[key].env, valueOf(key)]);
     home = await testHome({
       ...{ TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' },

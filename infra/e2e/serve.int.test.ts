@@ -33,7 +33,7 @@ describe('a run of another day', { timeout: 240_000 }, () => {
   }, 240_000);
   afterAll(() => home.remove());
 
-  it('that has finished is not begun again: that is said at once, with what to do instead', async () => {
+  it('that has finished is not started again: an error says so at once, and what to do instead', async () => {
     const from = performance.now();
     const { code, out, error } = await runProgram(home.env, 'up', '--run', RUN, '--steps', '2');
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -60,7 +60,7 @@ describe('a run of another day', { timeout: 240_000 }, () => {
     expect(serve.lines.at(-1)).toMatchObject({ event: 'stopped' });
   });
 
-  it('is trained further by more steps, and is one run to everybody who checks', async () => {
+  it('is continued with more steps, and is one run for verify, replay, and audit', async () => {
     const up = startUp(home, ['--run', RUN, '--steps', '4', '--no-eval']);
     expect(await up.exit, up.stderr()).toBe(0);
     expect(up.lines.at(-1)).toMatchObject({ event: 'summary', run_id: RUN, state: 'finished', steps: 4 });
@@ -73,7 +73,7 @@ describe('a run of another day', { timeout: 240_000 }, () => {
 });
 
 describe('two clones on one machine', { timeout: 240_000 }, () => {
-  it('serve side by side: who does not get the usual port takes another and says which', async () => {
+  it('serve side by side: the one that does not get the default port takes another and reports it', async () => {
     const homes = await Promise.all([testHome({ ...quick, TURNSTREAM_API_PORT: '' }), testHome({ ...quick, TURNSTREAM_API_PORT: '' })]);
     const clones = homes.map((home) => startUp(home, [], 'serve'));
     try {

@@ -170,7 +170,7 @@ async function checkStep(run: string, number: number, wanted: ReturnType<typeof 
   expect(bias?.['kept_staleness_mean']).toBeCloseTo(wanted.staleness_mean, 9);
 }
 
-it('is one number for one name, by REST, SQL and in the terminal', async () => {
+it('has the same number for the same name in REST, SQL and the terminal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), async (drawn) => {
       const { run, steps, events } = ledgerOf(drawn);

@@ -60,7 +60,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
   });
 
   it.each(['sink.intent.after', 'sink.insert.mid', 'sink.commit.before'])(
-    'a partition that moves while its warehouse is frozen at %s neither loses nor doubles a row',
+    'a partition that moves while its warehouse is frozen at %s neither loses nor duplicates a row',
     async (point) => {
       const append = async (seed: number): Promise<void> => {
         await (await log.kafka.writer()).append(randomEvents(1_500, seeded(seed)));

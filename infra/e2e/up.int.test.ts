@@ -41,7 +41,7 @@ describe('up', { timeout: 180_000 }, () => {
     expect((await command(home.env, 'audit')).code).toBe(0);
   });
 
-  it('stops at the first Ctrl-C with 130 when the run was to have an end', async () => {
+  it('stops at the first Ctrl-C with 130 when a last step was given', async () => {
     home = await testHome(quick);
     const ended = command(home.env, 'up', '--steps', '1000', '--no-eval');
     await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('api');
@@ -90,7 +90,7 @@ describe('up', { timeout: 180_000 }, () => {
     expect(runs[0]!.steps).toBeGreaterThan(0);
   });
 
-  it('says before it touches anything what is wrong', async () => {
+  it('reports what is wrong before it starts anything', async () => {
     home = await testHome({ TURNSTREAM_API_PORT: '1', TURNSTREAM_STORE_PORT: '70000', KAFKA_BROKERS: 'nowhere' });
     const { code, error } = await runProgram(home.env, 'up');
     expect(code).toBe(2);

@@ -35,7 +35,7 @@ async function counting(freshMs: number, held = false) {
 }
 
 describe('an answer to a read', () => {
-  it('has a tag, and is not sent again to who has it', async () => {
+  it('has an ETag, and is not sent again to a client that has it', async () => {
     const { get, state } = await counting(0);
     const first = await get();
     const etag = String(first.headers['etag']);
@@ -53,7 +53,7 @@ describe('an answer to a read', () => {
     expect(state.reads).toBe(6);
   });
 
-  it('is the same whatever its coding', async () => {
+  it('is the same in every content encoding', async () => {
     const { get } = await counting(1_000);
     const [plain, zipped, brotli, again] = [
       await get(),
@@ -67,7 +67,7 @@ describe('an answer to a read', () => {
     expect(again.headers['content-type']).toBe(plain.headers['content-type']);
   });
 
-  it('has the same headers when only they are asked for', async () => {
+  it('has the same headers for a HEAD request', async () => {
     const { get, head, state } = await counting(60_000);
     const first = await head({ 'accept-encoding': 'br' });
     expect({ status: first.statusCode, body: first.body }).toEqual({ status: 200, body: '' });
@@ -81,7 +81,7 @@ describe('an answer to a read', () => {
     expect(state.reads).toBe(1);
   });
 
-  it('that is asked for by many at once is read once', async () => {
+  it('is read once for many simultaneous requests', async () => {
     const { get, state, release } = await counting(60_000, true);
     const asked = Array.from({ length: 20 }, () => get());
     const other = get({}, '/v1/thing?x=1');
@@ -98,7 +98,7 @@ describe('an answer to a read', () => {
     expect(state.reads).toBe(2);
   });
 
-  it('that failed is not kept, and those who waited ask themselves', async () => {
+  it('is not cached if it failed, and waiting requests read for themselves', async () => {
     const { get, state, release } = await counting(60_000, true);
     state.fail = true;
     const asked = [get(), get(), get()];
@@ -124,7 +124,7 @@ describe('the cache', () => {
     };
   };
 
-  it('keeps an answer no longer than it may, from when its read began', () => {
+  it('keeps an answer for the configured time from the start of its read', () => {
     let now = 0;
     const cache = cacheWith({ freshMs: 100, maxBytes: 1_000, now: () => now });
     const end = cache.begin('/a');
@@ -151,7 +151,7 @@ describe('the cache', () => {
     cache.begin('/a');
   });
 
-  it('gives the old answer while one request reads anew, and not for ever', () => {
+  it('gives the old answer while one request reads a new one, but for a limited time', () => {
     let now = 0;
     const cache = cacheWith({ freshMs: 100, maxBytes: 1_000, now: () => now });
     cache.begin('/a')(answer('a'));
@@ -172,7 +172,7 @@ describe('the cache', () => {
     expect(cache.kind('/a')).toBe('wait');
   });
 
-  it('is bounded, and keeps nothing that is too large', () => {
+  it('limits its size, and keeps no answer that is too large', () => {
     const cache = cacheWith({ freshMs: 100, maxBytes: 100, now: () => 0 });
     for (const url of Array.from({ length: 20 }, (_, index) => `/${index}`)) cache.begin(url)(answer('x'.repeat(10)));
     expect(cache.has('/0')).toBe(false);
@@ -181,7 +181,7 @@ describe('the cache', () => {
     expect(cache.has('/large')).toBe(false);
   });
 
-  it('does nothing when answers may not be old', () => {
+  it('caches nothing when freshMs is 0', () => {
     const cache = cacheWith({ freshMs: 0, maxBytes: 100, now: () => 0 });
     cache.begin('/a')(answer('a'));
     expect(cache.has('/a')).toBe(false);

@@ -28,7 +28,7 @@ const preflight = (origin: string, method = 'POST') => ({
 });
 
 describe('pages of other origins', () => {
-  it('are told by the header that their browser sends', () => {
+  it('are recognized by the Origin header of their browser', () => {
     expect(allowedOrigin([UI], { origin: UI })).toBe(UI);
     expect(allowedOrigin([UI], {})).toBeUndefined();
   });
@@ -53,14 +53,14 @@ describe('pages of other origins', () => {
     },
   );
 
-  it('of the list pass the door, by the right name of this machine only', async () => {
+  it('of the list pass the origin check, but only with a host name of this machine', async () => {
     const { app } = await api();
     const headers = { origin: UI, 'sec-fetch-site': 'cross-site' };
     expect((await app.inject({ url: '/v1/runs', headers: { ...headers, host: '127.0.0.1:8787' } })).statusCode).toBe(200);
     expect((await app.inject({ url: '/v1/runs', headers: { ...headers, host: 'evil.example' } })).statusCode).toBe(403);
   });
 
-  it('of the list may read answers, their tags and their errors', async () => {
+  it('of the list may read responses, ETags, and errors', async () => {
     const { app } = await api();
     for (const url of ['/v1/runs', '/v1/runs/nobody', '/v1/runs?what=1', '/nowhere', '/registry/subjects']) {
       const { headers } = await app.inject({ url, headers: { origin: UI } });
@@ -77,7 +77,7 @@ describe('pages of other origins', () => {
     expect({ status: again.statusCode, vary: again.headers['vary'] }).toEqual({ status: 304, vary: 'origin, accept-encoding' });
   });
 
-  it('of the list may ask what they may send, without a key, which the request itself needs', async () => {
+  it('of the list may send preflight requests without a key, which the request itself needs', async () => {
     const { app } = await api({ keys: ['key-of-an-analyst-01:sql'] });
     const asked = await app.inject(preflight(UI));
     expect(asked.statusCode).toBe(204);

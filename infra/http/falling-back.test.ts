@@ -4,7 +4,7 @@ import type { Coordinator } from '../../streams/leases/coordinator.ts';
 import { fallingBack } from './falling-back.ts';
 import { remoteCoordinator } from './remote-coordinator.ts';
 
-/** Every call answers with the name of the coordinator, or throws. */
+/** Every call returns the name of the coordinator, or throws. */
 function named(name: string, error?: PlatformError): Coordinator {
   const answer = async () => {
     if (error !== undefined) throw error;
@@ -24,8 +24,8 @@ const calls: readonly ((coordinator: Coordinator) => Promise<unknown>)[] = [
   (it) => it.release('run-a/step/1.0', { epoch: 1 }),
 ];
 
-describe('a coordinator with another behind it', () => {
-  it.each(calls)('is asked first, and the other only where nobody listens', async (call) => {
+describe('a coordinator with a fallback', () => {
+  it.each(calls)('is called first, and the fallback only if the first cannot be reached', async (call) => {
     const second = async () => named('second');
     expect(await call(fallingBack(named('first'), second))).toBe('first');
     const away = new PlatformError('COORDINATOR_UNAVAILABLE', 'nobody listens', { cause: new Error('refused') });
@@ -36,7 +36,7 @@ describe('a coordinator with another behind it', () => {
     await expect(call(fallingBack(named('first', fenced), second))).rejects.toBe(fenced);
   });
 
-  it('is told why the first could not be asked', async () => {
+  it('gives the fallback the error with which it could not be reached', async () => {
     const nobody = remoteCoordinator({ url: 'http://127.0.0.1:1', headers: {} });
     const reasons: unknown[] = [];
     const second = async (reason: unknown) => {

@@ -19,7 +19,7 @@ const ask = async (path: string, method = 'GET'): Promise<{ status: number; text
 };
 
 describe('the health port of a role', () => {
-  it('tells the state, and is ready when the role is live', async () => {
+  it('reports the state, and is ready when the role is live', async () => {
     server = await start();
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining('worker-1 is starting') as unknown });
     current = { state: 'waiting', detail: 'for Kafka', figures: { running: 3 } };
@@ -43,7 +43,7 @@ describe('the health port of a role', () => {
     expect((await ask('/healthz', 'POST')).status).toBe(405);
   });
 
-  it('refuses what a page of another origin asks', async () => {
+  it('refuses requests of pages of other origins', async () => {
     server = await start();
     for (const path of ['/healthz', '/readyz', '/metrics']) {
       const response = await rawRequest({ port: server.port, path, headers: { 'sec-fetch-site': 'same-site' } });
@@ -54,7 +54,7 @@ describe('the health port of a role', () => {
     }
   });
 
-  it('says that its port is taken', async () => {
+  it('reports a port that is in use', async () => {
     server = await start();
     await expect(start(server.port)).rejects.toMatchObject({ code: 'PORT_IN_USE' });
   });

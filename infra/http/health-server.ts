@@ -43,7 +43,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   }).catch((cause: unknown) => {
     throw new PlatformError(
       'PORT_IN_USE',
-      `listening on ${host}:${options.port} for the health of ${role}: it cannot be had; stop the program that has it or set TURNSTREAM_HEALTH_PORT`,
+      `listening on ${host}:${options.port} for the health of ${role}: it is not available; stop the program that uses it or set TURNSTREAM_HEALTH_PORT`,
       { cause },
     );
   });

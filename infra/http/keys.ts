@@ -1,14 +1,14 @@
-// API keys: `<key>:<scope>[+<scope>…]`. Only digests of keys are kept, and every digest is compared at every
-// request, so that neither the time nor a heap dump tells a key.
+// API keys: `<key>:<scope>[+<scope>…]`. Only digests of keys are kept, and every digest is compared at every request, so that neither the
+// response time nor a heap dump reveals a key.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { createSession, keyOfSession } from './sessions.ts';
 
 export type Scope = 'read' | 'write' | 'sql' | 'train' | 'record' | 'admin';
 
-/** Who asks: the scopes that the presented key has. */
+/** The sender of a request, with the scopes of the presented key. */
 export interface Caller {
-  /** Tells callers apart in limits and logs without telling the key. */
+  /** Distinguishes callers in limits and logs without revealing the key. */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
 }

@@ -29,7 +29,7 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-/** A parameter may have its own pattern; a double colon stands for one. */
+/** A parameter may have its own pattern; a double colon stands for a literal colon. */
 function patternOfPart(part: string): string {
   if (part === '*') return '.*';
   const [parameter = ''] = /^:\w+(\([^)]*\))?/.exec(part) ?? [];

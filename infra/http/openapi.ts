@@ -1,5 +1,5 @@
-// The OpenAPI document: what the routes say of themselves, made into what tools want. Schemas with a title become named
-// components, parameters with a default are optional, and every operation tells its errors.
+// The OpenAPI document: the schemas of the routes in the form that tools expect. Schemas with a title become named components, parameters
+// with a default are optional, and every operation lists its errors.
 import type { SwaggerOptions } from '@fastify/swagger';
 import { answersOf, problemComponents } from './openapi-problems.ts';
 import { createComponents, isObject, mapValues, type Components, type SchemaObject } from './openapi-schemas.ts';
@@ -70,7 +70,7 @@ function finishOperation(path: string, operation: SchemaObject, components: Comp
   };
 }
 
-/** A default makes a parameter optional. A list is `a,b`; that it may be repeated as well is not in the document. */
+/** A default makes a parameter optional. A list is `a,b`; the document does not mention that it may also be repeated. */
 function finishParameter(parameter: SchemaObject, components: Components): SchemaObject {
   const { schema } = parameter;
   if (!isObject(schema)) return parameter;

@@ -1,4 +1,4 @@
-// Parameters arrive as texts and reach a route as what its schema says.
+// Parameters arrive as texts and reach a route with the types in its schema.
 import { expect, it } from 'vitest';
 import { ask, serverWith } from './server.testing.ts';
 
@@ -19,7 +19,7 @@ it.each<[string, object]>([
 });
 
 it.each(['limit=', 'limit=0x7', 'limit=1.5', 'limit=%205', 'limit=Infinity', 'share=1e999', 'share=NaN', 'share=.', 'open=1', 'open='])(
-  '%s is refused by name',
+  '%s is rejected with the name of the parameter',
   async (query) => {
     const { status, body } = await ask(await serverWith(), { url: `/items/1?${query}` });
     expect(status).toBe(400);
@@ -27,7 +27,7 @@ it.each(['limit=', 'limit=0x7', 'limit=1.5', 'limit=%205', 'limit=Infinity', 'sh
   },
 );
 
-it('a long text that is almost a number takes no long time', async () => {
+it('a long text that is almost a number is rejected quickly', async () => {
   const started = performance.now();
   const { status } = await ask(await serverWith(), { url: `/items/1?share=${'1'.repeat(50_000)}x` });
   expect(status).toBe(400);

@@ -20,15 +20,15 @@ async function ask(services: readonly ServiceHealth[], path: string) {
   return { status: statusCode, body };
 }
 
-describe('the health of the whole', () => {
-  it('has every service and since when it is so', async () => {
+describe('the health of all services', () => {
+  it('has the state of every service, and since when', async () => {
     const { body } = await ask([service('trainer', 'waiting', 'no broker')], '/healthz');
     expect(JSON.parse(body)).toMatchObject({
       services: [{ name: 'trainer', state: 'waiting', detail: 'no broker', restarts: 2, since: '1970-01-01T00:00:00.000Z' }],
     });
   });
 
-  it('is ready when every service is, and else says which waits for what', async () => {
+  it('is ready when every service is, and otherwise says which one waits for what', async () => {
     expect((await ask([service('trainer', 'finished'), service('worker-1', 'live')], '/readyz')).status).toBe(200);
     const { body, status } = await ask([service('warehouse', 'waiting', 'for ClickHouse'), service('worker-1', 'restarting')], '/readyz');
     expect(status).toBe(500);

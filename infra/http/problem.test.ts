@@ -6,7 +6,7 @@ import { answerOf } from './problem.ts';
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
 describe('problems', () => {
-  it.each(codes)('%s has an answer that leaks nothing it should not', (code) => {
+  it.each(codes)('%s has a response with its code, without the message of a server failure', (code) => {
     const { problem, unexpected } = answerOf(new PlatformError(code, 'doing it at http://user:secret@host/'), 'r-1');
     const { httpStatus, retriable } = errorCodes[code];
     expect(problem.request_id).toBe('r-1');
@@ -22,7 +22,7 @@ describe('problems', () => {
     }
   });
 
-  it('is INTERNAL for anything else, and says nothing of it', () => {
+  it('are INTERNAL for any other thrown value, without its message', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -48,11 +48,11 @@ describe('problems', () => {
     [431, 'REQUEST_INVALID'],
     [500, 'INTERNAL'],
     [200, 'INTERNAL'],
-  ])('takes the status %d of the framework as %s', (statusCode, code) => {
+  ])('have for the status %d of the framework the code %s', (statusCode, code) => {
     expect(answerOf(Object.assign(new Error('x'), { statusCode }), 'r').problem.code).toBe(code);
   });
 
-  it('names every parameter that is wrong', () => {
+  it('name every parameter that is wrong', () => {
     const validation = [
       { instancePath: '/limit', keyword: 'maximum', params: { limit: 1000 }, message: 'must be <= 1000' },
       { instancePath: '', keyword: 'additionalProperties', params: { additionalProperty: 'offset' } },
@@ -74,7 +74,7 @@ describe('problems', () => {
     expect(answerOf(Object.assign(new Error('x'), { validation }), 'r').problem.detail).toContain('parameter limit');
   });
 
-  it('tells when to come back, and how to sign in', () => {
+  it('have headers that say when to retry and how to authenticate', () => {
     expect(answerOf(new PlatformError('RATE_LIMITED', 'x'), 'r').headers).toMatchObject({ 'retry-after': '2' });
     expect(answerOf(new PlatformError('STORE_UNAVAILABLE', 'x'), 'r').headers).toMatchObject({ 'retry-after': '2' });
     expect(answerOf(new PlatformError('UNAUTHENTICATED', 'x'), 'r').headers).toMatchObject({ 'www-authenticate': 'Bearer' });

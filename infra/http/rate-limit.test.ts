@@ -23,7 +23,7 @@ describe('a rate limiter', () => {
     );
   });
 
-  it('says after how long there is room again', () => {
+  it('returns the time until the next request is allowed', () => {
     let now = 0;
     const limiter = createRateLimiter({ perSecond: 4, now: () => now });
     for (let count = 0; count < 8; count += 1) expect(limiter.take('me')).toBe(0);
@@ -34,7 +34,7 @@ describe('a rate limiter', () => {
     expect(limiter.take('me')).toBeGreaterThan(0);
   });
 
-  it('forgets the caller not seen for longest, and has no limit at 0', () => {
+  it('forgets the least recently seen caller, and has no limit at 0', () => {
     const limiter = createRateLimiter({ perSecond: 1, now: () => 0, maxCallers: 2 });
     for (const caller of ['a', 'a', 'b', 'c']) limiter.take(caller);
     expect(limiter.take('a')).toBe(0);

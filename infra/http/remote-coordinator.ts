@@ -5,7 +5,7 @@ import type { Coordinator } from '../../streams/leases/coordinator.ts';
 /** Time limit of a call in addition to its requested wait, ms. */
 const PATIENCE_MS = 60_000;
 
-/** Headers of rows, as the coordinator tells them. */
+/** Headers that are passed on with the rows of the coordinator. */
 const PASSED_ON = ['etag', 'vary', 'cache-control', 'accept-ranges', 'content-type', 'content-range', 'content-length'] as const;
 
 const present = (headers: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
@@ -26,7 +26,7 @@ interface CoordinatorCall {
 
 export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): Coordinator {
   async function send({ path, headers: more = {}, body, signal }: CoordinatorCall): Promise<Response> {
-    // until the answer begins: rows take as long as their reader does
+    // limits the time until the response begins: reading rows takes as long as the client needs
     const limit = new AbortController();
     const timer = setTimeout(() => {
       limit.abort();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isLocalHostHeader } from '../lifecycle/doors.ts';
 import { ask, serverWith } from './server.testing.ts';
 
-describe('keys at the door', () => {
+describe('the key of a request', () => {
   const key = 'key-of-a-reader-0123';
   const writer = 'key-of-a-writer-0123';
   const keys = [`${key}:read`, `${writer}:write`];
@@ -24,17 +24,17 @@ describe('keys at the door', () => {
     expect((await ask(await serverWith({ keys }), request)).status).toBe(status);
   });
 
-  it('asks for any Host on an address that others can reach', async () => {
+  it('accepts any Host header on an address that others can reach', async () => {
     const server = await serverWith({ keys, host: '0.0.0.0' });
     expect((await ask(server, { url: '/small', headers: { host: 'train.example', 'x-api-key': key } })).status).toBe(200);
   });
 });
 
-describe('a caller who asks too much', () => {
+describe('a caller with too many requests', () => {
   const keys = ['key-of-a-reader-0123:read', 'key-of-another-0123:read'];
   const as = (key: string) => ({ url: '/small', headers: { 'x-api-key': key } });
 
-  it('is told when to come back, and the others are not', async () => {
+  it('gets 429 with the time to retry, and other callers do not', async () => {
     const server = await serverWith({ keys, requestsPerSecond: 1 });
     const reader = as('key-of-a-reader-0123');
     expect([(await ask(server, reader)).status, (await ask(server, reader)).status]).toEqual([200, 200]);
@@ -46,7 +46,7 @@ describe('a caller who asks too much', () => {
     expect((await ask(server, { url: '/healthz' })).status).toBe(200);
   });
 
-  it('cannot try keys without end', async () => {
+  it('cannot try any number of keys', async () => {
     const server = await serverWith({ keys, requestsPerSecond: 2 });
     const statuses = [];
     for (let guess = 0; guess < 6; guess += 1) statuses.push((await ask(server, as(`guess-${guess}`))).status);
@@ -78,7 +78,7 @@ describe('a page of another origin', () => {
     }
   });
 
-  it('is not what a user is who typed the address', async () => {
+  it('is not confused with a user who typed the address, or with a page of this server', async () => {
     const server = await serverWith({});
     expect((await ask(server, { url: '/small', headers: { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' } })).status).toBe(200);
     const own = { 'sec-fetch-site': 'same-origin', host: 'localhost:80', origin: 'http://localhost:80' };
@@ -88,7 +88,7 @@ describe('a page of another origin', () => {
 
 describe('Host header', () => {
   it.each(['localhost', 'localhost:1', '127.0.0.1:8787', '[::1]:8787', '[::1]', 'LOCALHOST', 'turnstream.localhost:80'])(
-    '%s is ours',
+    '%s names this machine',
     (host) => {
       expect(isLocalHostHeader(host)).toBe(true);
     },
@@ -104,7 +104,7 @@ describe('Host header', () => {
     '::1',
     'localhost:x',
     'a b',
-  ])('%s is not', (host) => {
+  ])('%s does not', (host) => {
     expect(isLocalHostHeader(host)).toBe(false);
   });
 });

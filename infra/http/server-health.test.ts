@@ -6,7 +6,7 @@ import { ask, serverWith } from './server.testing.ts';
 describe('health', () => {
   const probe = (name: string, check: () => Promise<void>) => ({ name, check });
 
-  it('is alive whatever its dependencies do, and says how they are', async () => {
+  it('is alive whatever the state of its dependencies, and reports it', async () => {
     const server = await serverWith({
       probes: [
         probe('kafka', async () => undefined),
@@ -45,7 +45,7 @@ describe('health', () => {
     expect(await ask(server, { url: '/readyz' })).toMatchObject({ status: 200, body: { ready: true } });
   });
 
-  it('does not wait for one that hangs', async () => {
+  it('does not wait for a probe that hangs', async () => {
     expect(await runProbes([probe('hung', () => new Promise(() => undefined))], 5)).toMatchObject([
       { state: 'down', detail: 'no answer within 5 ms' },
     ]);
@@ -59,7 +59,7 @@ describe('health', () => {
 });
 
 describe('a socket', () => {
-  it('is listened on, and a taken port is told by name', async () => {
+  it('is listened on, and a port in use is reported as PORT_IN_USE', async () => {
     const server = await serverWith();
     const { url, port } = await server.listen();
     expect((await fetch(`${url}/small`)).status).toBe(200);
@@ -67,11 +67,11 @@ describe('a socket', () => {
     await expect(second.listen()).rejects.toMatchObject({ code: 'PORT_IN_USE' });
   });
 
-  it('is told why it is not listened on', async () => {
+  it('that cannot be listened on is reported with its address', async () => {
     await expect((await serverWith({ host: '203.0.113.1' })).listen()).rejects.toThrow('listening on 203.0.113.1');
   });
 
-  it('gets a problem for bytes that are no HTTP', async () => {
+  it('gets a problem document for bytes that are not HTTP', async () => {
     const server = await serverWith();
     const { port } = await server.listen();
     const answer = await new Promise<string>((resolve) => {
@@ -86,7 +86,7 @@ describe('a socket', () => {
     expect(answer).toContain('REQUEST_INVALID');
   });
 
-  it('is cut when a request does not end in time', async () => {
+  it('is closed at shutdown when a request does not end in time', async () => {
     const server = await serverWith({ closeTimeoutMs: 20 });
     const arrived = new Promise((resolve) => server.app.server.once('request', resolve));
     const { port } = await server.listen();

@@ -6,7 +6,7 @@ import { createRecordingLogger } from '../testing/logger.ts';
 import { codingOf } from './codings.ts';
 import { ask, serverWith } from './server.testing.ts';
 
-describe('answers of the shell', () => {
+describe('responses of the server', () => {
   it.each<[string, InjectOptions, number, string]>([
     ['an unknown route', { url: '/nowhere' }, 404, 'NOT_FOUND'],
     ['a wrong method', { method: 'DELETE', url: '/items/1' }, 405, 'METHOD_NOT_ALLOWED'],
@@ -52,9 +52,9 @@ describe('answers of the shell', () => {
     ['a parameter of another type', { url: '/items/1?limit=many' }, 400, 'REQUEST_INVALID'],
     ['a parameter twice', { url: '/items/1?limit=1&limit=2' }, 400, 'REQUEST_INVALID'],
     ['a part of a path that fits no route', { url: '/numbered/a' }, 404, 'NOT_FOUND'],
-    ['a parameter that nobody knows', { url: '/items/1?offset=3' }, 400, 'REQUEST_INVALID'],
+    ['an unknown parameter', { url: '/items/1?offset=3' }, 400, 'REQUEST_INVALID'],
     ['a parameter of a path that is too long', { url: `/items/${'x'.repeat(600)}` }, 400, 'REQUEST_INVALID'],
-    ['a name that was rebound to this machine', { url: '/small', headers: { host: 'evil.example:8787' } }, 403, 'FOREIGN_ORIGIN'],
+    ['another domain that resolves to this machine', { url: '/small', headers: { host: 'evil.example:8787' } }, 403, 'FOREIGN_ORIGIN'],
     ['a bug', { url: '/bug' }, 500, 'INTERNAL'],
   ])('%s', async (...row) => {
     const [, request, status, code] = row;
@@ -66,16 +66,16 @@ describe('answers of the shell', () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/secret|node_modules|\.ts/);
   });
 
-  it('names the parameter', async () => {
+  it('name the invalid parameters', async () => {
     const { body } = await ask(await serverWith(), { url: '/items/1?offset=3&limit=99' });
     expect(body).toMatchObject({ errors: [{ parameter: 'offset' }, { parameter: 'limit' }] });
   });
 
-  it('says which methods a path takes', async () => {
+  it('list the methods that a path takes', async () => {
     expect((await ask(await serverWith(), { method: 'PUT', url: '/items' })).headers['allow']).toBe('POST');
   });
 
-  it('logs a bug with its request id, and nothing of a bad request', async () => {
+  it('are logged for a bug, with its request id, but not for a bad request', async () => {
     const logger = createRecordingLogger();
     const server = await serverWith({ logger });
     await ask(server, { url: '/nowhere' });
@@ -90,17 +90,17 @@ describe('answers of the shell', () => {
     ]);
   });
 
-  it('does not take a request id that is no id', async () => {
+  it('have a new request id if that of the request is invalid', async () => {
     const { headers } = await ask(await serverWith(), { url: '/small', headers: { 'x-request-id': 'a b\tc' } });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('carries security headers', async () => {
+  it('have security headers', async () => {
     const { headers } = await ask(await serverWith(), { url: '/small' });
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'cache-control': 'no-store' });
   });
 
-  it('compresses what is large, for those who take it', async () => {
+  it('are compressed if they are large and the client accepts it', async () => {
     const { app } = await serverWith();
     const large = await app.inject({ url: '/big', headers: { 'accept-encoding': 'gzip' } });
     expect(large.headers['content-encoding']).toBe('gzip');
@@ -113,7 +113,7 @@ describe('answers of the shell', () => {
     expect((await app.inject({ url: '/small', headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding']).toBeUndefined();
   });
 
-  it('counts by route, not by path', async () => {
+  it('are counted by route, not by path', async () => {
     const metrics = recordingMetrics();
     const server = await serverWith({ metrics });
     await ask(server, { url: '/items/1' });

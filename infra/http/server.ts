@@ -135,7 +135,7 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
 function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): never {
   const path = request.url.split('?')[0] ?? '';
   const allowed = methods.of(path);
-  // a path that takes the method has a part that fits no route
+  // if the routes of this path take the method, a part of the path is invalid
   if (allowed.length === 0 || allowed.includes(request.method)) {
     throw new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
   }

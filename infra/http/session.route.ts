@@ -1,4 +1,4 @@
-// Sign-in of browsers. A key is sent once, in a body; it is in no address and in no storage of the page.
+// Sign-in of browsers. A key is sent once, in a request body, and is never in an address or in the storage of the page.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';

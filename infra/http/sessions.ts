@@ -1,13 +1,13 @@
-// Sign-in for browsers: a page sends a key once and gets a cookie, since a page cannot put a header on every request that a
-// browser makes for it. The cookie names the key and its end and carries a MAC under the key's digest: no session is kept, any
-// number of API processes understand it, and it ends with its time or when the key is taken out of the configuration.
+// Sign-in for browsers: a page sends a key once and gets a cookie, because it cannot add a header to every request of its browser. The
+// cookie contains the name of the key, its end, and a MAC with the key's digest. So no session is stored, any number of API processes
+// accept it, and it ends after its time or when the key is removed from the configuration.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const SESSION_COOKIE = 'turnstream_session';
 /** How long a sign-in lasts, s. */
 export const SESSION_SECONDS = 12 * 3_600;
 
-/** What a session is made from: a name that tells keys apart, and a secret of the key. */
+/** What a session is made from: a name that distinguishes keys, and a secret of the key. */
 export interface SessionKey {
   readonly name: string;
   readonly secret: Buffer;
@@ -19,7 +19,7 @@ export function createSession(key: SessionKey, nowMs = Date.now()): string {
   return `${hexOf(key.name)}.${end}.${macOf(key, end)}`;
 }
 
-/** The key that a session was made with; undefined when it is over, forged, or of a key that is no longer there. */
+/** The key that a session was made with; undefined when it is over, forged, or of a key that was removed. */
 export function keyOfSession<K extends SessionKey>(session: string, keys: readonly K[], nowMs = Date.now()): K | undefined {
   const match = /^([0-9a-f]+)\.(\d{1,16})\.([\w-]{43})$/.exec(session);
   if (match === null) return undefined;
@@ -44,11 +44,11 @@ export function sessionIn(header: string | undefined): string | undefined {
   return undefined;
 }
 
-/** A Set-Cookie header; an empty session ends the one that is there. */
+/** A Set-Cookie header; an empty session ends the current one. */
 export function sessionCookie(session: string, secure: boolean): string {
   const age = session === '' ? 0 : SESSION_SECONDS;
   return `${SESSION_COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
 }
 
-/** Behind a proxy that speaks TLS the cookie never goes over plain HTTP. */
+/** True behind a TLS proxy: then the browser never sends the cookie over plain HTTP. */
 export const isSecure = (headers: Readonly<Record<string, unknown>>): boolean => headers['x-forwarded-proto'] === 'https';

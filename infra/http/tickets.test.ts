@@ -6,7 +6,7 @@ import { createTicket, createTicketDesk, linkWithTicket } from './tickets.ts';
 const token = 'a-token-of-the-dashboard';
 
 describe('tickets', () => {
-  it('are taken once, by the token that made them, until they are over', () => {
+  it('are accepted once, with the token that made them, until they expire', () => {
     const take = createTicketDesk(token);
     const ticket = createTicket(token);
     expect([take(ticket), take(ticket), createTicketDesk('another-token-of-it')(createTicket(token))]).toEqual([true, false, false]);
@@ -28,7 +28,7 @@ describe('a server with a token', () => {
   const site = { document: file, assets: new Map(), scripts: new Map() };
   const open = () => testApi({ store: createFakeStore(), site, dashboardToken: token });
 
-  it('asks for it on loopback, takes it as a key, and signs a browser in by a link that works once', async () => {
+  it('requires it on loopback, accepts it as a key, and signs a browser in with a link that works once', async () => {
     const server = await open();
     expect((await server.app.inject('/v1/runs')).statusCode).toBe(401);
     expect((await server.app.inject({ url: '/v1/runs', headers: { authorization: `Bearer ${token}` } })).statusCode).toBe(200);
@@ -44,7 +44,7 @@ describe('a server with a token', () => {
     await server.close();
   });
 
-  it('takes no ticket for data, and none from a page of another site in a frame', async () => {
+  it('accepts no ticket at a data route, and none in a frame of another site', async () => {
     const server = await open();
     expect((await server.app.inject(`/v1/session?ticket=${createTicket(token)}`)).headers['set-cookie']).toBeUndefined();
     const foreign = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
@@ -53,7 +53,7 @@ describe('a server with a token', () => {
     await server.close();
   });
 
-  it('gives the token less where there are keys', async () => {
+  it('gives the token fewer scopes if keys are configured', async () => {
     const server = await testApi({ store: createFakeStore(), keys: ['a-key-of-everything:admin'], dashboardToken: token });
     const headers = { authorization: `Bearer ${token}` };
     expect((await server.app.inject({ url: '/v1/runs', headers })).statusCode).toBe(200);

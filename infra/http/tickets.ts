@@ -1,7 +1,7 @@
 // One-time links that sign a browser in. A link carries a ticket made from the token of the dashboard, never the token: it may be seen in
 // a list of processes, in a history, or over a shoulder, and is worth nothing once it was used. The browser gets the cookie of a session
-// and is sent on to the same address without the ticket. Used tickets are remembered by the process: after it restarts, a ticket that is
-// not over counts once more.
+// and is sent on to the same address without the ticket. The process remembers used tickets: after it restarts, a ticket that has not
+// expired works once more.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../lifecycle/clock.ts';
@@ -14,17 +14,17 @@ const MAC_BYTES = 16;
 const macOf = (token: string, nonce: string, end: string): Buffer =>
   createHmac('sha256', token).update(`turnstream ticket\n${nonce}\n${end}`).digest().subarray(0, MAC_BYTES);
 
-/** Good once, for as long as a session lasts. */
+/** Valid once, for as long as a session lasts. */
 export function createTicket(token: string, nowMs = systemClock.now()): string {
   const nonce = randomBytes(8).toString('base64url');
   const end = (Math.floor(nowMs / 1_000) + SESSION_SECONDS).toString(36);
   return `${nonce}.${end}.${macOf(token, nonce, end).toString('base64url')}`;
 }
 
-/** The address that signs a browser in; the plain one where there is no token. */
+/** The address that signs a browser in; without a ticket if there is no token. */
 export const linkWithTicket = (url: string, token: string): string => (token === '' ? `${url}/` : `${url}/?ticket=${createTicket(token)}`);
 
-/** Takes each ticket of a token once. */
+/** Accepts each ticket of a token once. */
 export function createTicketDesk(token: string): (ticket: string, nowMs?: number) => boolean {
   const used = new Set<string>();
   return (ticket, nowMs = systemClock.now()) => {
@@ -36,7 +36,7 @@ export function createTicketDesk(token: string): (ticket: string, nowMs?: number
   };
 }
 
-/** Lets links with a ticket sign in at every document. Add it behind the checks of who asks. */
+/** Signs a browser in that opens any document with a ticket. Add it after the access checks. */
 export function takeTickets(app: FastifyInstance, ring: KeyRing, token: string): void {
   const take = createTicketDesk(token);
   app.addHook('onRequest', async (request, reply) => {
@@ -47,7 +47,7 @@ export function takeTickets(app: FastifyInstance, ring: KeyRing, token: string):
     const caller = take(ticket) ? ring.callerOf(token) : undefined;
     if (caller !== undefined) reply.header('set-cookie', sessionCookie(ring.sessionOf(caller), isSecure(request.headers)));
     url.searchParams.delete('ticket');
-    // a ticket that is not taken leads to the page as well, which asks for a key
+    // a ticket that is not accepted also leads to the page, which asks for a key
     await reply.redirect(`${url.pathname}${url.search}`, 303);
   });
 }

@@ -7,7 +7,7 @@ const wrapped = (type: string): Error =>
   new Error('tried too often', { cause: new Error('not retriable', { cause: Object.assign(new Error(`it says ${type}`), { type }) }) });
 
 describe('errors of the client', () => {
-  it('are told by the name that the protocol gives them, at any depth', () => {
+  it('are recognized by the name that the protocol gives them, at any depth', () => {
     expect(protocolType(wrapped('ILLEGAL_GENERATION'))).toBe('ILLEGAL_GENERATION');
     expect(protocolType(new Error('connection lost'))).toBeUndefined();
     expect(protocolType('text')).toBeUndefined();
@@ -24,7 +24,7 @@ describe('errors of the client', () => {
     ['PRODUCER_FENCED', isProducerFence],
     ['MESSAGE_TOO_LARGE', isTooLarge],
     ['TOPIC_AUTHORIZATION_FAILED', isFinal],
-  ])('%s is recognised', (type, is) => {
+  ])('%s is recognized', (type, is) => {
     expect(is(wrapped(type))).toBe(true);
     expect(is(wrapped('NOT_LEADER_FOR_PARTITION'))).toBe(false);
   });
@@ -38,7 +38,7 @@ describe('errors of the client', () => {
     expect(kafkaError('reading x', cause)).toMatchObject({ code, cause, message: expect.stringMatching(/^reading x: /) as string });
   });
 
-  it('name what to do where we know it, and leave ours as they are', () => {
+  it('contain a hint if there is one, and our own errors are unchanged', () => {
     expect(kafkaError('reading x', wrapped('UNKNOWN_TOPIC_OR_PARTITION')).message).toContain('turnstream topics apply');
     const ours = new PlatformError('GROUP_FENCED', 'fenced');
     expect(kafkaError('reading x', ours)).toBe(ours);

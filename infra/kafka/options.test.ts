@@ -19,7 +19,7 @@ describe('options out of the configuration', () => {
     expect(kafkaOptionsOf(loadConfig({ KAFKA_BROKERS: 'a:1,b:2' })).brokers).toEqual(['a:1', 'b:2']);
   });
 
-  it('carry TLS with its authority, and SASL', () => {
+  it('contain TLS with its certificate authority, and SASL', () => {
     const dir = mkdtempSync(join(tmpdir(), 'turnstream-ca-'));
     onTestFinished(() => {
       rmSync(dir, { recursive: true });
@@ -47,7 +47,7 @@ describe('options out of the configuration', () => {
     expect(createAdminClient(options)).toBeDefined();
   });
 
-  it('bring what kafkajs logs to our logger, as details', async () => {
+  it('send the log messages of kafkajs to our logger, at debug level', async () => {
     const logger = createRecordingLogger();
     const admin = createClient({ brokers: ['127.0.0.1:1'], clientId: 'c', logger }).admin({ retry: { retries: 0 } });
     await expect(admin.connect()).rejects.toThrow();
@@ -60,7 +60,7 @@ describe('options out of the configuration', () => {
 describe('plan of the topics', () => {
   const planOf = (env: Record<string, string>) => new Map(topicPlanOf(loadConfig(env)).map((spec) => [spec.topic, spec]));
 
-  it('keeps the ledger, the policies, the questions and the evaluations for ever, and compacts the schemas', () => {
+  it('keeps the ledger, the policies, the questions and the evaluations forever, and compacts the schemas', () => {
     const plan = planOf({ TURNSTREAM_RETENTION_HOURS: '24' });
     for (const topic of ['training', 'policies', 'questions', 'evaluations'] as const)
       expect(plan.get(topic)?.config['retention.ms']).toBe('-1');
@@ -69,7 +69,7 @@ describe('plan of the topics', () => {
     expect(planOf({}).get('rollouts')?.config['retention.ms']).toBe('-1');
   });
 
-  it('takes partitions and replication from the configuration, and asks for a majority of replicas', () => {
+  it('takes partitions and replication from the configuration, and requires a majority of replicas', () => {
     const plan = planOf({ TURNSTREAM_PARTITIONS_ROLLOUTS: '12', TURNSTREAM_PARTITIONS_TASKS: '24', TURNSTREAM_REPLICATION: '3' });
     expect(plan.get('rollouts')).toMatchObject({ partitions: 12, replication: 3, config: { 'min.insync.replicas': '2' } });
     expect(plan.get('tasks')?.partitions).toBe(24);

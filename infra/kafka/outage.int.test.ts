@@ -84,7 +84,7 @@ describe('an outage of the broker', () => {
     await expect.poll(async () => (await kafka.lag('own.takers', 'rollouts')).map(({ lag }) => lag)).toEqual([0, 0]);
   });
 
-  it('may be a broker that is frozen for a minute: nothing is lost, doubled or given up', { timeout: 240_000 }, async () => {
+  it('may be a broker that is frozen for a minute: no record is lost or duplicated', { timeout: 240_000 }, async () => {
     const { broker, kafka } = await connectOwn();
     onTestFinished(() => void process.kill(broker.pid, 'SIGCONT'));
     const [writer, followed, taken] = [await kafka.writer(), [] as string[], [] as string[]];
@@ -114,7 +114,7 @@ describe('an outage of the broker', () => {
     await expect.poll(() => [...new Set(taken)].sort(), { timeout: 60_000 }).toEqual(all);
   });
 
-  it('leaves a transaction undecided, and the writer of it only goes on after another look at the log', { timeout: 120_000 }, async () => {
+  it('leaves a transaction undecided, and its writer unusable until it is opened again', { timeout: 120_000 }, async () => {
     const { own, broker, kafka, metrics } = await connectOwn();
     const writer = await kafka.transactional('own.trainer');
     await writer.commit({ events: [expired('a', 0)] });

@@ -94,13 +94,13 @@ describe('a broker that asks for TLS and SASL', () => {
     expect(ids).toEqual([mechanism]);
   });
 
-  it('says that a password is wrong, and does not try for ever', async () => {
+  it('reports a wrong password, and does not retry forever', async () => {
     const kafka = connect({ tls: true, ca, sasl: { mechanism: 'plain', username: 'me', password: 'wrong' } });
     await expect(kafka.ping()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await expect((await kafka.writer()).append([heartbeat('x')])).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 
-  it('is not trusted without its authority', async () => {
+  it('is not trusted without its certificate authority', async () => {
     const kafka = connect({ tls: true, sasl: { mechanism: 'plain', username: 'me', password: 'secret' } });
     await expect(kafka.ping()).rejects.toMatchObject({
       code: 'KAFKA_UNAVAILABLE',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createCallClock } from './call-clock.ts';
 
 describe('where the time of a call goes', () => {
-  it('is the queue, the failures with their waits, and the try that counts: together all of it', async () => {
+  it('is the sum of the queue, the failed tries with the waits after them, and the last try', async () => {
     const span = fc.nat(1_000);
     const tries = fc.array(fc.record({ queue: span, pause: span, takes: span, fails: fc.boolean() }), { minLength: 1, maxLength: 6 });
     await fc.assert(
@@ -29,7 +29,7 @@ describe('where the time of a call goes', () => {
       }),
     );
   });
-  it('is nothing before anything was asked', () => {
+  it('is 0 before the first try', () => {
     expect(createCallClock().timing()).toEqual({ queueMs: 0, retries: 0, retryMs: 0, serverMs: 0 });
   });
 });

@@ -15,7 +15,7 @@ const struckBy = (crashAt: string, reached: readonly CrashPoint[]): string[] => 
 };
 
 describe('a crash point', () => {
-  it('is nothing in production', () => {
+  it('does nothing in production', () => {
     expect(reachFor('')).toBe(reachNothing);
     expect(loadConfig({}).crashAt).toBe('');
   });

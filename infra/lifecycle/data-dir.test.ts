@@ -25,7 +25,7 @@ const refused = (path: string): string => {
 };
 
 describe('the data directory', () => {
-  it('is usable when it can be written or made, and nothing is left in it', () => {
+  it('is usable if it is writable or can be created, and the check leaves nothing in it', () => {
     for (const path of [root, join(root, 'a', 'b', 'c')]) assertDataDir(path);
     mkdirSync(join(root, 'kafka'));
     symlinkSync(join(root, 'kafka'), join(root, 'link'));
@@ -46,7 +46,7 @@ describe('the data directory', () => {
     expect(refused(join(root, 'x'.repeat(300)))).toContain('(ENAMETOOLONG)');
   });
 
-  it.skipIf(process.platform !== 'linux')('is refused where the system makes no folders, at once', () => {
+  it.skipIf(process.platform !== 'linux')('is refused at once where the system allows no folders', () => {
     for (const path of ['/proc', '/proc/turnstream', '/proc/self/a/b', '/proc/1/fd/x', '/dev/null', '/dev/null/x']) {
       expect(refused(path), path).toContain(`using the data directory ${path}: `);
     }
@@ -66,7 +66,7 @@ describe('the data directory', () => {
     assertDataDir(join(root, 'disk'));
   });
 
-  it('is judged for any path, and what is there stays as it is', () => {
+  it('can be checked at any path, without changes to existing files', () => {
     const name = fc.constantFrom('a', 'file', 'link', 'folder', '..', '.', ' ', 'ü', '*', "'", '%41');
     writeFileSync(join(root, 'file'), 'x');
     mkdirSync(join(root, 'folder'));

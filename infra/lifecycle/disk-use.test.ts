@@ -18,8 +18,8 @@ function dataDir(files: Readonly<Record<string, number>>): string {
   return root;
 }
 
-describe('what the data directory takes', () => {
-  it('is told by topic, table, program and the rest', async () => {
+describe('the disk usage of the data directory', () => {
+  it('is divided into topics, tables, the Kafka program, and the rest', async () => {
     const root = dataDir({
       'kafka/data/lab.rollouts-0/0.log': 40_000,
       'kafka/data/lab.rollouts-1/0.log': 40_000,
@@ -44,7 +44,7 @@ describe('what the data directory takes', () => {
     for (const part of ['rollouts 8', 'dead-letters', 'tables 6', 'kafka ', ' free']) expect(text).toContain(part);
   });
 
-  it('is unknown where nothing is, and takes files without blocks for nothing', async () => {
+  it('is unknown without a directory, and counts only allocated blocks', async () => {
     expect(await measureDisk(join(tmpdir(), 'turnstream-nowhere'), 'lab')).toBeUndefined();
     const root = dataDir({ 'kafka/data/lab.tasks-0/0.index': 0 });
     truncateSync(join(root, 'kafka/data/lab.tasks-0/0.index'), 10_000_000);
@@ -65,7 +65,7 @@ describe('what the data directory takes', () => {
 describe('the warning before a disk is full', () => {
   const MINUTE = 60_000;
 
-  it('comes in time at any steady pace, and not without one', () => {
+  it('comes in time at any steady rate, and never at rate 0', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10e9, max: 1e12 }), fc.integer({ min: 0, max: 500_000_000 }), (free, bytesAMinute) => {
         const forecast = createDiskForecast();
@@ -82,7 +82,7 @@ describe('the warning before a disk is full', () => {
     );
   });
 
-  it('goes when the pace does, forgets what is long ago, and comes at any pace when little is left', () => {
+  it('ends when the rate falls, ignores old samples, and comes at any rate when little space is left', () => {
     const forecast = createDiskForecast();
     expect(forecast.look(20e9, 0)).toBe('');
     expect(forecast.look(19e9, MINUTE)).toMatch(/full in about 19 min .*19\.0 GB free/);

@@ -13,14 +13,14 @@ describe('who sent a request', () => {
     ['the address bar', { host, 'sec-fetch-site': 'none' }],
     ['a page of this port', { host, 'sec-fetch-site': 'same-origin', origin: `http://${host}` }],
     ['a page of this port in an old browser', { host, origin: `http://${host}` }],
-  ])('%s is let in', (_who, headers) => {
+  ])('%s is accepted', (_who, headers) => {
     expect(foreignHeader(headers)).toBeUndefined();
   });
 
   it.each([
     ['a page of another site', { host, 'sec-fetch-site': 'cross-site' }, 'sec-fetch-site'],
     ['a page on another port', { host, 'sec-fetch-site': 'same-site' }, 'sec-fetch-site'],
-    ['a site that nobody knows yet', { host, 'sec-fetch-site': 'other' }, 'sec-fetch-site'],
+    ['an unknown site', { host, 'sec-fetch-site': 'other' }, 'sec-fetch-site'],
     ['two sites', { host, 'sec-fetch-site': 'same-origin, cross-site' }, 'sec-fetch-site'],
     ['two sites as a list', { host, 'sec-fetch-site': ['none', 'cross-site'] }, 'sec-fetch-site'],
     ['an empty site', { host, 'sec-fetch-site': '' }, 'sec-fetch-site'],
@@ -30,21 +30,21 @@ describe('who sent a request', () => {
     ['an origin without a Host', { origin: 'http://127.0.0.1:8123' }, 'origin'],
     ['an origin of another scheme', { host, origin: `file://${host}` }, 'origin'],
     ['an origin without a scheme', { host, origin: host }, 'origin'],
-    ['a name that points here', { host: 'evil.example:8123', origin: 'http://evil.example:8123', 'sec-fetch-site': 'same-origin' }, 'host'],
-    ['a name that begins like one of ours', { host: '127.0.0.1.evil.example' }, 'host'],
+    ['a DNS-rebound name', { host: 'evil.example:8123', origin: 'http://evil.example:8123', 'sec-fetch-site': 'same-origin' }, 'host'],
+    ['a name that begins with a loopback address', { host: '127.0.0.1.evil.example' }, 'host'],
     ['another name in front', { host: 'evil.localhost.example' }, 'host'],
     ['every address of the machine', { host: '0.0.0.0:8123' }, 'host'],
   ])('%s is foreign', (_who, headers, by) => {
     expect(foreignHeader(headers)).toBe(by);
   });
 
-  it('does not mind the name of a port that other machines reach', () => {
+  it('accepts any host name of a port that other machines can reach', () => {
     expect(foreignHeader({ host: 'gpu-1:8080' }, 'any')).toBeUndefined();
     expect(foreignHeader({ host: 'gpu-1:8080', origin: 'http://gpu-1:8080' }, 'any')).toBeUndefined();
     expect(foreignHeader({ host: 'gpu-1:8080', origin: 'http://other' }, 'any')).toBe('origin');
   });
 
-  it('takes no value of Sec-Fetch-Site but the two, and no origin but its own', () => {
+  it('accepts only the two values of Sec-Fetch-Site, and only its own origin', () => {
     fc.assert(
       fc.property(fc.string(), (value) => {
         expect(foreignHeader({ host, 'sec-fetch-site': value }) === undefined).toBe(value === 'none' || value === 'same-origin');
@@ -53,7 +53,7 @@ describe('who sent a request', () => {
     );
   });
 
-  it('knows the loopback', () => {
+  it('recognizes loopback addresses', () => {
     for (const name of ['localhost', 'LOCALHOST:1', '127.0.0.1', '127.8.9.1:80', '[::1]', '[::1]:65535'])
       expect(isLoopbackHost(name)).toBe(true);
     for (const name of ['', '128.0.0.1', '::1', 'localhost:', 'localhost:x', 'localhost.', '127.0.0.1@evil', 'a localhost'])

@@ -23,7 +23,7 @@ describe('a pause', () => {
 });
 
 describe('ports', () => {
-  it('tells a free port from a taken one', async () => {
+  it('distinguishes free ports from ports in use', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -49,7 +49,7 @@ describe('lock file', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('has one owner, named to the second, until it is released', () => {
+  it('has one owner until it is released, and names the owner to others', () => {
     const path = join(dir, 'deep', 'up.lock');
     const first = takeLock(path, 'up of run-1');
     expect(takeLock(path, 'audit')).toMatchObject({ taken: false, owner: { pid: process.pid, purpose: 'up of run-1' } });
@@ -58,7 +58,7 @@ describe('lock file', () => {
     expect(takeLock(path, 'audit').taken).toBe(true);
   });
 
-  it('takes over from a process that is gone, a pid that came back, and a torn file', async () => {
+  it('is taken over from an ended process, from a reused pid, and from an incomplete file', async () => {
     const path = join(dir, 'up.lock');
     const child = spawn(process.execPath, ['-e', '']);
     const pid = child.pid ?? 0;
@@ -85,7 +85,7 @@ describe('lock file', () => {
     expect(() => takeLock(join(path, 'below-a-file'), 'up')).toThrow();
   });
 
-  it('knows a process by its pid and start', () => {
+  it('identifies a process by its pid and start time', () => {
     expect(processAlive(process.pid)).toBe(true);
     expect(processAlive(2 ** 22 + 1)).toBe(false);
     expect(startMarkOf(2 ** 22 + 1)).toBe('');
@@ -94,7 +94,7 @@ describe('lock file', () => {
 });
 
 describe('interrupts', () => {
-  it('asks at the first signal and insists at a later one, not at its echo', () => {
+  it('requests a stop at the first signal and forces it at a later one, but not at a repetition of the first', () => {
     const source = new EventEmitter();
     const insisted: string[] = [];
     let now = 1_000;

@@ -10,16 +10,16 @@ describe('an answer', () => {
     return answer;
   };
   const choice = (fields: object) => ({ choices: [fields] });
-  it('is not over before the server says why it ended', () => {
+  it('is complete only when the server has sent the finish reason', () => {
     expect(build(choice({ text: 'a' })).finish()).toBeUndefined();
     expect(build().finish()).toBeUndefined();
   });
-  it('names the model as its server does, where it does', () => {
+  it('has the model name that the server sends, if it sends one', () => {
     const end = { ...choice({ text: 'a', finish_reason: 'stop' }), model: 'm-2026-01-01' };
     expect(build(end, { choices: [], model: '' }).finish()).toMatchObject({ servedAs: 'm-2026-01-01' });
     expect(build(choice({ text: 'a', finish_reason: 'stop' })).finish()).not.toHaveProperty('servedAs');
   });
-  it('counts four characters as a token where the server does not count', () => {
+  it('counts four characters as a token if the server does not count tokens', () => {
     expect(build(choice({ text: 'abcdefghij', finish_reason: 'stop' })).finish()).toMatchObject({
       ...{ text: 'abcdefghij', promptTokens: 100, completionTokens: 3, spans: [{ version: -1, tokens: 3 }], tokenIds: [], logprobs: [] },
     });
@@ -53,18 +53,18 @@ describe('an answer', () => {
       [-1, -2],
     ],
     ['logprobs alone', { logprobs: { content: [{ token: 'a', logprob: -1 }] } }, [], [-1]],
-    ['what is no number', { logprobs: { token_logprobs: [null, -1] } }, [], [0, -1]],
+    ['values that are not numbers', { logprobs: { token_logprobs: [null, -1] } }, [], [0, -1]],
     ['lists of two lengths', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, [], []],
   ] as const)('has the tokens of %s', (...[, fields, ids, logprobs]) => {
     expect(build(choice({ text: 'ab', finish_reason: 'stop', ...fields })).finish()).toMatchObject({ tokenIds: ids, logprobs });
   });
-  it('says what went wrong in the middle of it', () => {
+  it('has the error that the server sent in the middle of it', () => {
     expect(build({ error: { message: 'out of memory' } }).error()).toBe('out of memory');
     expect(build({ error: 'no' }).error()).toBe('no');
     expect(build({ error: {} }).error()).toBe('an error');
     expect(build({ error: null }).error()).toBe('');
   });
-  it('takes any JSON', () => {
+  it('accepts any JSON', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), (chunks) => {
         const answer = build(...chunks.map((one, at) => (at % 2 === 0 ? one : { choices: [one], usage: one })));

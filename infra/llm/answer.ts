@@ -9,9 +9,9 @@ import { trackVersions, type VersionTrack } from './weight-versions.ts';
 
 export interface AnswerBuilder {
   begin(headers: Headers): void;
-  /** Takes the whole answer, or a chunk of it; answers whether a token was in it. */
+  /** Takes the whole answer, or a chunk of it; returns whether it contains a token. */
   add(chunk: unknown): boolean;
-  /** What the server says went wrong in the middle of an answer; empty when nothing did. */
+  /** The error that the server reported in the middle of an answer; empty if there was none. */
   error(): string;
   /** Undefined until the server has said why the generation ended. */
   finish(): Generation | undefined;
@@ -69,7 +69,7 @@ class StreamedAnswer implements AnswerBuilder {
   readonly #calls = new CallsBuilder();
   #finishReason = '';
   #stopText: string | undefined;
-  /** Of text, reasoning and the arguments of calls. */
+  /** Characters of text, reasoning, and the arguments of calls. */
   #chars = 0;
   #error = '';
   #servedAs = '';
@@ -149,10 +149,10 @@ class StreamedAnswer implements AnswerBuilder {
 
 export interface AnswerOptions {
   readonly promptChars: number;
-  /** Where versions are looked for. */
+  /** Where to look for versions. */
   readonly versionFrom: readonly string[];
   readonly run?: string | undefined;
-  /** What is known of the generation before the answer; without it, the answer has no source. */
+  /** What is known about the generation before the answer; without it, the answer has no source. */
   readonly source?: SourceTerms;
 }
 

@@ -64,7 +64,7 @@ const joined = (before: Generation, after: Generation): Generation => ({
   ...sourceOf(before, after),
 });
 
-/** True if it was interrupted at its last token. */
+/** Ends a generation that was interrupted when it had used its last token. */
 const cutOff = (before: Generation): Generation => ({ ...before, finishReason: 'length', stopText: '' });
 
 /** One generation made with any number of requests. */

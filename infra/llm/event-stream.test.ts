@@ -39,7 +39,7 @@ describe('an event stream', () => {
       }),
     );
   });
-  it('has a bound', async () => {
+  it('is limited in size', async () => {
     await expect(eventsIn(`data: ${'x'.repeat(2_000)}\n\n`)).rejects.toThrow('more than 1000 bytes');
   });
 });

@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 describe('the card of a model', () => {
   const card = (model = 'm') => modelCard({ url: server.url, model, apiKey: '' }, signal);
 
-  it('is its entry in the list, without what changes from call to call', async () => {
+  it('is its entry in the model list, without fields that change with every call', async () => {
     server.setModels([
       { id: 'other' },
       { id: 'm', root: '/weights/7', max_model_len: 8, created: Date.now(), permission: [{ id: 'x' }], pricing: 3 },
@@ -24,12 +24,12 @@ describe('the card of a model', () => {
     expect(await card('none')).toEqual({});
   });
 
-  it('is not to be had of a server that is down', async () => {
+  it('cannot be read from a server that is down', async () => {
     const down = modelCard({ url: 'http://user:secret@127.0.0.1:1/v1', model: 'm', apiKey: 'k' }, signal);
     await expect(down).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE', message: expect.not.stringContaining('secret') as string });
   });
 
-  it('has no secrets of an address', () => {
+  it('has an address without secrets', () => {
     expect(safeUrl('https://user:pass@host:8/v1/?key=k#x')).toBe('https://host:8/v1');
     expect(safeUrl('nonsense')).toBe('');
   });
@@ -44,7 +44,7 @@ describe('the version that is served', () => {
   const version = (more?: Partial<LlmOptions>) =>
     servedVersion(options(more), { signal, logger: silentLogger, metrics: createMetrics('test') });
 
-  it('is what the server names behind an answer, if it names one', async () => {
+  it('is what the server reports with a response, if it reports one', async () => {
     server.setScript(() => ({ kind: 'says', text: 'yes', naming: 'chunks' }));
     server.setVersion(7);
     expect(await version()).toBe(7);
@@ -53,7 +53,7 @@ describe('the version that is served', () => {
     expect(await version()).toBe(-1);
   });
 
-  it('is not to be had of a server that is down or refuses', async () => {
+  it('cannot be read from a server that is down or refuses', async () => {
     await expect(version({ url: 'http://127.0.0.1:1/v1' })).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
     for (const [status, code] of [
       [503, 'MODEL_UNAVAILABLE'],

@@ -5,15 +5,15 @@ import { KEY, asked, logged, modelOf, never, replies, says, server } from './ope
 
 const failureOf = (outcome: GenerationOutcome) => (outcome.ok ? undefined : outcome.failure);
 
-describe('what passes is tried again', () => {
+describe('transient failures are retried', () => {
   it.each([
     ['a full server', { kind: 'status', status: 429 }],
     ['an error of the server', { kind: 'status', status: 500, body: 'oops' }],
     ['a gateway', { kind: 'status', status: 503, body: '<html>busy</html>' }],
     ['HTML', { kind: 'raw', type: 'text/html', body: '<html>log in</html>' }],
     ['nothing at all', { kind: 'raw', type: 'application/json', body: '' }],
-    ['JSON that is none', { kind: 'raw', type: 'application/json', body: '{"choices": [' }],
-    ['an event that is no JSON', { kind: 'raw', type: 'text/event-stream', body: 'data: {"choices": \n\n' }],
+    ['invalid JSON', { kind: 'raw', type: 'application/json', body: '{"choices": [' }],
+    ['an event that is not JSON', { kind: 'raw', type: 'text/event-stream', body: 'data: {"choices": \n\n' }],
     ['an error in the stream', { kind: 'raw', type: 'text/event-stream', body: 'data: {"error": {"message": "died"}}\n\n' }],
     ['a stream without an end', { kind: 'raw', type: 'text/event-stream', body: 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n' }],
     ['a connection that ends', { kind: 'hangs_up' }],
@@ -23,7 +23,7 @@ describe('what passes is tried again', () => {
     expect(await modelOf().generate(asked, never)).toMatchObject({ ok: true, generation: { text: 'at last' } });
     expect(requests).toHaveLength(3);
   });
-  it('and is a failure with a name when it does not pass', async () => {
+  it('and have their own error type when they persist', async () => {
     const kinds: readonly [ScriptedReply, string][] = [
       [{ kind: 'status', status: 429 }, 'model_http_429'],
       [{ kind: 'status', status: 500 }, 'model_http_500'],
@@ -39,7 +39,7 @@ describe('what passes is tried again', () => {
       expect(requests).toHaveLength(3);
     }
   });
-  it('not before the time that the server asks for', async () => {
+  it('not before the time that the server requests', async () => {
     replies({ kind: 'status', status: 429, headers: { 'retry-after': '0.2' } }, says('a'));
     const began = performance.now();
     expect((await modelOf().generate(asked, never)).ok).toBe(true);
@@ -48,7 +48,7 @@ describe('what passes is tried again', () => {
   });
 });
 
-describe('what does not pass is not tried again', () => {
+describe('permanent failures are not retried', () => {
   it.each([
     [401, 'model_http_401', true],
     [403, 'model_http_403', true],
@@ -71,27 +71,27 @@ describe('what does not pass is not tried again', () => {
   });
 });
 
-describe('time', () => {
+describe('the time limit', () => {
   it.each([
     ['of a request', { timeoutMs: 400 }],
     ['of silence', { idleMs: 400 }],
-  ])('%s ends, and it is tried again', async (_name, limits) => {
+  ])('%s ends a try, which is repeated', async (_name, limits) => {
     const requests = replies({ kind: 'hangs' }, says('a'));
     expect((await modelOf(limits).generate(asked, never)).ok).toBe(true);
     expect(requests).toHaveLength(2);
   });
-  it('runs out', async () => {
+  it('is the error type when every try reaches it', async () => {
     replies({ kind: 'hangs' });
     expect(failureOf(await modelOf({ idleMs: 20 }).generate(asked, never))).toMatchObject({
       status: 'timeout',
       errorType: 'model_timeout',
     });
   });
-  it('does not run out while tokens come', async () => {
+  it('of silence is not reached while tokens arrive', async () => {
     replies(says('x'.repeat(60), { chunkTokens: 1, betweenMs: 20 }));
     expect((await modelOf({ idleMs: 600, retries: 0 }).generate(asked, never)).ok).toBe(true);
   });
-  it('of the attempt being over ends a request and a wait at once', async () => {
+  it('is not awaited, in a request or in a wait, when the attempt is aborted', async () => {
     for (const reply of [{ kind: 'hangs' }, { kind: 'status', status: 429, headers: { 'retry-after': '60' } }] as const) {
       const over = new AbortController();
       replies(reply);
@@ -102,7 +102,7 @@ describe('time', () => {
       expect(failureOf(await running)).toMatchObject({ errorType: 'model_aborted', status: 'timeout' });
     }
   });
-  it('ends with the model', async () => {
+  it('is not awaited when the model is closed', async () => {
     replies({ kind: 'hangs' });
     const model = modelOf();
     const running = model.generate(asked, never);
@@ -114,7 +114,7 @@ describe('time', () => {
   });
 });
 
-it('asks no more than so many at once', async () => {
+it('sends no more requests at once than its concurrency allows', async () => {
   replies(says('a', { beforeMs: 5 }));
   const model = modelOf({ concurrency: 3 });
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => model.generate(asked, never)));
@@ -122,7 +122,7 @@ it('asks no more than so many at once', async () => {
   expect(server.seen().atOnce).toBeLessThanOrEqual(3);
 });
 
-it('tells nobody the key, not even when the server does', async () => {
+it('never reveals the key, even if the server repeats it', async () => {
   replies({ kind: 'status', status: 401, body: JSON.stringify({ error: { message: `Incorrect API key: ${KEY}` } }) });
   const failure = failureOf(await modelOf().generate(asked, never));
   expect(failure?.message).toContain('Incorrect API key: (key)');
@@ -132,7 +132,7 @@ it('tells nobody the key, not even when the server does', async () => {
   expect(logged.length).toBeGreaterThan(0);
 });
 
-it('says where nobody listens', async () => {
+it('names the address that does not answer', async () => {
   const model = modelOf({ url: 'http://127.0.0.1:1/v1/', retries: 0 });
   const failure = failureOf(await model.generate(asked, never));
   expect(failure).toMatchObject({ errorType: 'model_unreachable' });

@@ -28,7 +28,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     else expect(body['prompt']).toBe('Where?Looking.And?');
     expect(counted).toMatchObject({ 'llm_requests_total ok': 1, 'llm_tokens_total completion': 4, 'llm_tokens_total prompt': 5 });
   });
-  it('tells its queue, its retries and the time of the server apart', async () => {
+  it('measures its queue, its retries, and the time of the server separately', async () => {
     replies({ kind: 'status', status: 500 }, says('abcdefgh', { beforeMs: 300, betweenMs: 60, chunkTokens: 1 }));
     const model = modelOf({ api, stream, concurrency: 1, retryMs: [20, 20] });
     const [first, second] = await Promise.all([model.generate(asked, never), model.generate(asked, never)]);
@@ -46,7 +46,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     }
     expect(counted['llm_retries_total ']).toBe(1);
   });
-  it('keeps what an interrupted generation wrote, and goes on with it', async () => {
+  it('keeps the text of an interrupted generation, and continues it', async () => {
     server.setVersion(5);
     const requests = replies(
       says('so <search> ', { tokens: 'ids', naming: 'spans', finishReason: 'abort' }),
@@ -69,7 +69,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     if (api === 'chat') expect(requests[1]?.body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });
     if (api === 'chat') expect(requests[0]?.body).not.toHaveProperty('continue_final_message');
   });
-  it('begins anew where it may not go on, or the server does not', async () => {
+  it('starts over if it may not continue, or the server refuses to', async () => {
     const interrupted = says('so', { finishReason: 'abort' });
     replies(interrupted, says('anew'));
     expect(await modelOf({ api, stream, goOn: false }).generate(asked, never)).toMatchObject({ generation: { text: 'anew' } });
@@ -97,14 +97,14 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     expect(outcome.ok && outcome.generation.stopText).toBe(stopText);
     expect(outcome.ok && outcome.generation.text.trimEnd()).toBe('so <search> a b');
   });
-  it('takes ids and log probabilities where there are some', async () => {
+  it('reads token ids and log probabilities if the server sends them', async () => {
     replies(says('abcdefgh', { tokens: 'ids_in_logprobs' }));
     expect(await modelOf({ api, stream, logprobs: true }).generate(asked, never)).toMatchObject({
       generation: { tokenIds: [0, 1], logprobs: [-0.125, -0.25], completionTokens: 2 },
     });
   });
   it.each(['chunks', 'list', 'spans'] as const)(
-    'knows the versions behind its tokens, named by %s, when the weights change on the way',
+    'knows the versions of its tokens, reported in %s, when the weights change meanwhile',
     async (naming) => {
       server.setVersion(5);
       replies(says('x'.repeat(80), { naming, swap: { afterTokens: 12, version: 6 }, chunkTokens: 4, tokens: 'ids' }));
@@ -126,7 +126,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     replies(says('x'.repeat(80), { naming: 'header', swap: { afterTokens: 12, version: 6 } }));
     expect(await modelOf({ api, stream }).generate(asked, never)).toMatchObject({ generation: { spans: [{ version: 5, tokens: 20 }] } });
   });
-  it('tries again after an answer that broke off', async () => {
+  it('retries after an answer that broke off', async () => {
     const requests = replies(says('abcdefgh', { chunkTokens: 1, cutAfterChunks: 1 }), says('whole'));
     expect(await modelOf({ api, stream }).generate(asked, never)).toMatchObject({ ok: true, generation: { text: 'whole' } });
     expect(requests).toHaveLength(2);
@@ -139,8 +139,8 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
   });
 });
 
-describe('what a request says', () => {
-  it('is greedy without chance, and adds, replaces and takes away what is configured', async () => {
+describe('a request', () => {
+  it('is greedy without randomness, and adds, replaces, and removes the configured fields', async () => {
     const requests = replies(says('a'));
     const extra = { top_k: 50, max_tokens: null, max_completion_tokens: 9, stop: ['x'] };
     await modelOf({ extra, apiKey: '', stream: false }).generate({ ...asked, decoding: { kind: 'greedy' } }, never);
@@ -149,11 +149,11 @@ describe('what a request says', () => {
     for (const name of ['seed', 'top_p', 'max_tokens', 'stream', 'stream_options']) expect(body).not.toHaveProperty(name);
     expect(headers).not.toHaveProperty('authorization');
   });
-  it('has what a reasoning model thought apart from what it wrote', async () => {
+  it('returns the reasoning of a model separately from its text', async () => {
     replies(says('answer', { reasoning: 'because', chunkTokens: 1 }));
     expect(await modelOf().generate(asked, never)).toMatchObject({ generation: { text: 'answer', reasoning: 'because' } });
   });
-  it.each(['chat', 'completions'] as const)('joins neighbours from the same side, by %s, whatever is in them', async (api) => {
+  it.each(['chat', 'completions'] as const)('joins neighboring parts of the same sender, for %s, whatever they contain', async (api) => {
     const requests = replies(says('a'));
     const texts = ['x"\\n\u2028', '\ud83d', '\ude00', 'y'.repeat(100_000), '', 'the prompt goes here', 'end'];
     const prompt = texts.map((text, at) => ({ from: at === 5 ? ('model' as const) : ('user' as const), text }));
@@ -168,7 +168,7 @@ describe('what a request says', () => {
         { role: 'user', content: 'end' },
       ]);
   });
-  it('does not know the version of weights that are labeled for another run, counts them and says so once', async () => {
+  it('takes the version of weights labeled for another run as unknown, counts them, and warns once', async () => {
     const answer = (label: string): string =>
       JSON.stringify({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }], metadata: { weight_version: label } });
     const bodies = ['run-a/4', 'run-b/9', 'run-b/10'].map(
@@ -186,7 +186,7 @@ describe('what a request says', () => {
     expect(counted['llm_foreign_versions_total ']).toBe(2);
     expect(logged.filter((line) => line.includes('labeled for another run'))).toHaveLength(1);
   });
-  it('takes a whole answer from a server that does not stream', async () => {
+  it('accepts a whole answer from a server that does not stream', async () => {
     replies({ kind: 'raw', type: 'application/json', body: '{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}' });
     expect(await modelOf().generate(asked, never)).toMatchObject({ ok: true, generation: { text: 'a' } });
   });

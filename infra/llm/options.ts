@@ -1,4 +1,4 @@
-// How a language model is reached and asked.
+// How a language model is reached, and how requests to it are made.
 
 export interface LlmOptions {
   /** Without the last path segments, e.g. http://127.0.0.1:8000/v1 */
@@ -11,22 +11,22 @@ export interface LlmOptions {
   readonly topP: number;
   readonly stream: boolean;
   readonly logprobs: boolean;
-  /** Asks for the token ids of prompt and completion, as vLLM and SGLang name it. */
+  /** Requests the token ids of prompt and completion, with the field of vLLM and SGLang. */
   readonly tokenIds?: boolean;
   /** Kind of the server's log probabilities; empty = unknown. */
   readonly logprobsKind?: string;
   readonly tokenizerSha256?: string;
-  /** Name and version of the engine; what the answer says unless it is given. */
+  /** Name and version of the engine; by default as the response reports it. */
   readonly engine?: string;
   /** More fields of the request. */
   readonly extra: Readonly<Record<string, unknown>>;
-  /** Where the version of the weights is looked for: `header:<name>` or a path into the answer. */
+  /** Where to look for the version of the weights: `header:<name>` or a path into the response. */
   readonly versionFrom: readonly string[];
-  /** Whose labels `<run>/<version>` count as versions; without it, those of every run. */
+  /** The run whose labels `<run>/<version>` count as versions; without it, those of every run do. */
   readonly run?: string;
   /** Whether an interrupted generation is continued; otherwise it starts over. */
   readonly goOn?: boolean;
-  /** Requests at once. */
+  /** Maximum concurrent requests. */
   readonly concurrency: number;
   /** Tries after the first. */
   readonly retries: number;

@@ -1,14 +1,14 @@
-// The body of a request: what every OpenAI-compatible server knows, and what the configuration adds. A transcript has a
-// million characters and many are asked at once, so the body is never a string, nor bytes as a whole: it is written piece
-// by piece while it is sent, and its length is known before.
+// The body of a request: the fields that every OpenAI-compatible server knows, and those of the configuration. A transcript may have a
+// million characters, and many are sent at once, so the body is never in memory as a whole: it is written piece by piece while it is sent.
+// Its length is computed before.
 import type { GenerationRequest, PromptPart } from '../../streams/core/models.ts';
 import type { LlmOptions } from './options.ts';
 
 const roles = { system: 'system', user: 'user', model: 'assistant', tool: 'tool' } as const;
-/** Where the prompt goes in the JSON of everything else. */
+/** Placeholder for the prompt in the JSON of the other fields. */
 const PLACE = 'the prompt goes here';
 const CHUNK_CHARS = 2 ** 15;
-/** Behind a system message where all is one text, escaped. */
+/** Separates a system message from the rest if the prompt is one text; escaped. */
 const SYSTEM_GAP = '\\n\\n';
 
 const decodingFields = ({ decoding }: GenerationRequest, { temperature, topP }: LlmOptions): object =>
@@ -42,7 +42,7 @@ function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Rec
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-/** What decides which token comes next, and when it ends. */
+/** Fields that determine which token comes next, and when the generation ends. */
 const SAMPLING = new Set([
   ...['temperature', 'top_p', 'top_k', 'min_p', 'typical_p', 'seed', 'max_tokens', 'max_completion_tokens', 'min_tokens', 'stop'],
   ...['stop_token_ids', 'ignore_eos', 'repetition_penalty', 'presence_penalty', 'frequency_penalty', 'length_penalty', 'logit_bias'],
@@ -95,7 +95,7 @@ function* pieces(request: GenerationRequest, options: LlmOptions): Generator<str
   yield after;
 }
 
-/** Small pieces together, so that each write is worth its while. */
+/** Joins small pieces, because each write has a cost. */
 async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
   let gathered: string[] = [];
   let chars = 0;
@@ -115,7 +115,7 @@ export interface RequestBody {
   readonly chunks: AsyncGenerator<Uint8Array>;
 }
 
-/** `extra` comes last: a field of it replaces ours, null takes one away. */
+/** A field of `extra` replaces ours of the same name; null removes it. */
 export function requestBody(request: GenerationRequest, options: LlmOptions): RequestBody {
   let bytes = 0;
   for (const piece of pieces(request, options)) bytes += Buffer.byteLength(piece);

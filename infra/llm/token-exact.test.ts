@@ -58,7 +58,7 @@ async function record(given: EngineOptions, options: Partial<LlmOptions> = {}): 
   return { engine: started, turns, breaks };
 }
 
-/** The prompt of a turn, put together again. */
+/** The whole prompt of a turn, assembled from the recorded differences. */
 function promptOf(turns: readonly TurnOutcome[], turn: number): readonly number[] {
   const { branch_parent: parent, prompt_keep: keep, prompt_ids: ids } = turns[turn]!;
   return parent < 0 ? ids : [...promptOf(turns, parent), ...turns[parent]!.token_ids].slice(0, keep).concat(ids);
@@ -108,10 +108,10 @@ describe.each(dialects)('$dialect, $api, streaming $stream', ({ dialect, api, st
   });
 });
 
-describe('what an engine shows differently', () => {
+describe('recording tokens', () => {
   const dropsThinking = (content: string): string => content.replace(/<think>.*?<\/think>/gs, '');
 
-  it('begins a branch where the template drops thinking, and keeps what is equal', async () => {
+  it('begins a branch where the template drops thinking, and keeps the equal part', async () => {
     const { engine: asked, turns, breaks } = await record({ dialect: 'vllm', writes: search, shows: dropsThinking });
     expect(turns.map((_, at) => promptOf(turns, at))).toEqual(asked.calls.map(({ promptIds }) => promptIds));
     expect(breaks).toBe(TURNS - 1);
@@ -120,7 +120,7 @@ describe('what an engine shows differently', () => {
     expect(keep).toBeLessThan(asked.calls[1]!.promptIds.length + asked.calls[1]!.completionIds.length);
   });
 
-  it('goes on with an interrupted generation as one turn', async () => {
+  it('makes one turn of an interrupted and continued generation', async () => {
     const writes = (call: number): string => (call === 2 ? search(1).slice(9) : search(Math.min(call, 1)));
     const { engine: asked, turns } = await record({ dialect: 'sglang', writes, abortsAfter: (call) => (call === 1 ? 9 : undefined) });
     expect(asked.calls).toHaveLength(TURNS + 1);
@@ -130,7 +130,7 @@ describe('what an engine shows differently', () => {
     expect(turns[1]!.token_ends).toHaveLength(turns[1]!.token_ids.length);
   });
 
-  it('has no prompt for a turn that went on from other tokens than it had written', async () => {
+  it('has no prompt for a turn that continued from other tokens than it had written', async () => {
     const writes = (call: number): string => (call === 2 ? search(1).slice(9) : search(Math.min(call, 1)));
     const abortsAfter = (call: number): number | undefined => (call === 1 ? 9 : undefined);
     const { turns } = await record({ dialect: 'vllm', writes, abortsAfter, begins: (content) => ` ${content}` });
@@ -138,7 +138,7 @@ describe('what an engine shows differently', () => {
     expect(turns[2]!.prompt_ids.length).toBeGreaterThan(0);
   });
 
-  it('has nothing of tokens unless they are asked for', async () => {
+  it('has no tokens unless they are requested', async () => {
     const { turns } = await record({ dialect: 'vllm', writes: search }, { tokenIds: false, logprobs: false });
     expect(turns[1]).toMatchObject({
       branch_parent: -1,

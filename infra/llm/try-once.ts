@@ -19,7 +19,7 @@ export type TryResult = {
       readonly ok: false;
       readonly failure: GenerationFailure;
       readonly again: boolean;
-      /** What the server asked to be waited, ms. */
+      /** The wait that the server requests, ms. */
       readonly afterMs: number;
       /** What was generated before the server interrupted it. */
       readonly partial?: Generation;
@@ -36,10 +36,10 @@ const AGAIN = new Set([408, 409, 425, 429]);
 const TOO_LONG_PROMPT =
   /context[ _](length|window)|maximum (context|model|input) length|max_model_len|(prompt|input) is too long|longer than the model/i;
 
-/** Ends a request: because its caller has no use for it any more, or because it takes too long. */
+/** Ends a request when its caller aborts it, or when it takes too long. */
 interface RequestWatch {
   readonly signal: AbortSignal;
-  /** Something came: the time to wait for the next begins again. */
+  /** Restarts the idle timer, because data arrived. */
   touch(): void;
   ended(): 'aborted' | 'timeout' | undefined;
   close(): void;
@@ -115,7 +115,7 @@ async function wholeText(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return text;
 }
 
-/** What the body of a refusal says, wherever it says it. */
+/** The message in the body of a refusal, in whichever field it is. */
 function complaintIn(body: string): string {
   const json = parseJson(body);
   return textAt(json, 'error', 'message') || textAt(json, 'message') || textAt(json, 'error') || textAt(json, 'detail') || body;

@@ -38,7 +38,7 @@ describe('a version', () => {
 
 describe('the version of any name', () => {
   const name = fc.stringMatching(/^([A-Za-z]+\d?(\.\d)?[A-Za-z][-_/ ]){0,4}$/);
-  it('is the number behind its last separator', () => {
+  it('is the number after its last separator', () => {
     fc.assert(
       fc.property(
         name,
@@ -50,7 +50,7 @@ describe('the version of any name', () => {
       ),
     );
   });
-  it('is a version or unknown, whatever it is', () => {
+  it('is a version or -1 for any value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         expect(versionOf(value)).toBeGreaterThanOrEqual(-1);
@@ -96,7 +96,7 @@ describe('the versions of an answer', () => {
     return versions;
   };
   it.each([
-    ['nobody names one', [[{}, 3]], {}, [{ version: -1, tokens: 10 }]],
+    ['no version is reported', [[{}, 3]], {}, [{ version: -1, tokens: 10 }]],
     ['no chunk at all', [], {}, [{ version: -1, tokens: 10 }]],
     ['a header', [[{}, 3]], { 'x-policy-version': '4' }, [{ version: 4, tokens: 10 }]],
     ['one for the answer', [[named('5'), 3]], {}, [{ version: 5, tokens: 10 }]],
@@ -110,7 +110,7 @@ describe('the versions of an answer', () => {
       [{ version: 5, tokens: 10 }],
     ],
     [
-      'it changes on the way',
+      'it changes meanwhile',
       [
         [named('5'), 3],
         [named('6'), 2],
@@ -147,7 +147,7 @@ describe('the versions of an answer', () => {
       ],
     ],
     [
-      'a list of one a token',
+      'a list with one per token',
       [[{ output_versions: [5, 5, 5, 6, 6] }, 5]],
       {},
       [

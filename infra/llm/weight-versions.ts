@@ -1,7 +1,7 @@
 // Which version of the weights generated which token, as far as the server reports it: one version for a response, a version with each
 // chunk of a stream, or a list that covers the tokens. A version applies until another one is reported; tokens before the first report
-// belong to the first version. Without any report the version is -1: unknown, never a guess. So it is when the weights are those of another
-// run: somebody else has updated the server.
+// belong to the first version. Without any report the version is -1: unknown, never a guess. It is also -1 if the weights are those of
+// another run: another program has updated the server.
 import { at, countAt } from './json.ts';
 
 export interface WeightSpan {
@@ -87,8 +87,8 @@ export interface VersionTrack {
 }
 
 /**
- * `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. `run`: whose
- * labels count; empty = those of every run.
+ * `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. `run`: the run
+ * whose labels count; empty = those of every run.
  */
 export function trackVersions(from: readonly string[], run = ''): VersionTrack {
   const headers = from.flatMap((place) => (place.startsWith('header:') ? [place.slice('header:'.length)] : []));
@@ -101,7 +101,7 @@ export function trackVersions(from: readonly string[], run = ''): VersionTrack {
     foreign ||= isOfAnotherRun(textOf(value), run);
     return versionOf(value, run);
   };
-  /** Unknown is a report as well when the weights are those of another run. */
+  /** Weights of another run count as a report of an unknown version. */
   const reported = (values: readonly unknown[]): number | undefined => {
     const known = values.map(read).find((version) => version >= 0);
     return known ?? (values.some((value) => isOfAnotherRun(textOf(value), run)) ? UNKNOWN : undefined);

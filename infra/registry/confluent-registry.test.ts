@@ -95,7 +95,7 @@ async function serve(before: (asked: SeenRegistryRequest) => RegistryResponse | 
 }
 
 describe("Confluent's registry", () => {
-  it('publishes every schema of ours under FULL_TRANSITIVE and takes its ids', async () => {
+  it('publishes all schemas of turnstream under FULL_TRANSITIVE, and uses the ids of the registry', async () => {
     const { open, levels, idOf } = await serve();
     const registry = open();
     expect(() => registry.idOf(publishedSchemas[0]!.schema)).toThrow(RangeError);
@@ -109,7 +109,7 @@ describe("Confluent's registry", () => {
     await registry.close();
   });
 
-  it('sends the user and the password of its address, and not as part of it', async () => {
+  it('sends the user and the password of its URL in a header, not in the URL', async () => {
     const { open, asked } = await serve();
     await open('me:s%40cret@').subjects();
     expect(asked[0]?.authorization).toBe(`Basic ${Buffer.from('me:s@cret').toString('base64')}`);
@@ -128,7 +128,7 @@ describe("Confluent's registry", () => {
     expect(await registry.versions('nobody')).toEqual([]);
   });
 
-  it('asks for an id once, and again for one that is not there', async () => {
+  it('looks up a registered id once, and an unknown id every time', async () => {
     const { open, asked } = await serve();
     await open().register('s', '"int"');
     const registry = open();
@@ -145,26 +145,26 @@ describe("Confluent's registry", () => {
   it.each([
     ['{', 'SCHEMA_INVALID', /Invalid schema/],
     ['incompatible', 'SCHEMA_INCOMPATIBLE', /READER_FIELD_MISSING/],
-  ])('gives back refusals with the words of the registry: %s', async (schema, code, message) => {
+  ])('passes on the message of the registry when it refuses the schema %s', async (schema, code, message) => {
     const { open, asked } = await serve();
     await expect(open().register('s', schema)).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
     expect(asked).toHaveLength(1);
   });
 
-  it('tries again after an error of the server and after a lost connection', async () => {
+  it('retries after an error of the server and after a lost connection', async () => {
     const failures: (RegistryResponse | 'hang up')[] = [{ status: 500, body: { error_code: 50001 } }, 'hang up'];
     const { open, asked } = await serve(() => failures.shift());
     expect(await open().subjects()).toEqual([]);
     expect(asked).toHaveLength(3);
   });
 
-  it('is unavailable after its tries, retriably', async () => {
+  it('fails with a retriable error after its last try', async () => {
     const { open, asked } = await serve(() => ({ status: 503, body: '' }));
     await expect(open().byId(1)).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE', retriable: true });
     expect(asked).toHaveLength(3);
   });
 
-  it('does not wait for ever', async () => {
+  it('limits the wait for a response', async () => {
     const stuck = createServer(() => undefined);
     await new Promise<void>((resolve) => stuck.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -184,7 +184,7 @@ describe("Confluent's registry", () => {
     });
   });
 
-  it('goes on where it may not set the level, and not where the server fails at it', async () => {
+  it('continues if it may not set the compatibility level, but not if the server fails', async () => {
     const refusing = await serve(({ method }) => (method === 'PUT' ? { status: 403, body: {} } : undefined));
     await refusing.open().ensurePublished();
     expect(refusing.logger.lines[0]?.level).toBe('warn');
@@ -196,7 +196,7 @@ describe("Confluent's registry", () => {
     ['no JSON', '<html>'],
     ['no list', {}],
     ['a list of something else', [1]],
-  ])('does not take %s for an answer', async (_what, body) => {
+  ])('rejects a response with %s', async (_what, body) => {
     const { open } = await serve(() => ({ status: 200, body }));
     await expect(open().subjects()).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
     await expect(open().byId(1)).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });

@@ -46,7 +46,7 @@ function setup(schemas: ReadonlyMap<number, string> = new Map()) {
 }
 
 describe('event reader', () => {
-  it('reads what it knows without asking', async () => {
+  it('reads known schemas without a lookup', async () => {
     const { reader, asked } = setup();
     expect(await reader.read(recordOf(bytes))).toMatchObject({ ok: true, value: { type: 'WorkerHeartbeat', event: { event_id: 'e1' } } });
     expect(asked).toEqual([]);
@@ -75,7 +75,7 @@ describe('event reader', () => {
     expect(asked).toEqual([9, 9]);
   });
 
-  it('reads a record that was put back as soon as its schema is there, however lately it was unknown', async () => {
+  it('reads a retried dead letter as soon as its schema is registered, even if the id was just unknown', async () => {
     const schemas = new Map<number, string>();
     const { reader, asked } = setup(schemas);
     const value = frame(4_000, Buffer.concat([bytes.subarray(5), Buffer.from([4]), Buffer.from('zz')]));
@@ -87,14 +87,14 @@ describe('event reader', () => {
     expect(asked).toEqual([4_000, 4_000, 4_000]);
   });
 
-  it('keeps its memory of unknown ids small', async () => {
+  it('limits the number of cached unknown ids', async () => {
     const { reader, asked } = setup();
     for (let id = 1; id <= 10_002; id += 1) await reader.read(recordOf(frame(id, Buffer.alloc(1))));
     await reader.read(recordOf(frame(1, Buffer.alloc(1))));
     expect(asked.length).toBe(10_003);
   });
 
-  it('tells schemas that are not ours, do not fit, or are none', async () => {
+  it('reports foreign and invalid schemas as unknown, and own ones that do not fit as incompatible', async () => {
     const narrowed = JSON.stringify({
       type: 'record',
       name: 'WorkerHeartbeat',
@@ -118,14 +118,14 @@ describe('event reader', () => {
     ['not_framed', Buffer.from('{"json":true}')],
     ['not_framed', Buffer.alloc(0)],
     ['undecodable', frame(contentId(schema), Buffer.from([0xff, 0xff]))],
-  ])('answers %s as a value', async (reason, value) => {
+  ])('returns %s as a reason', async (reason, value) => {
     const { reader } = setup();
     const result = await reader.read(recordOf(value));
     expect(result).toMatchObject({ ok: false, reason });
     expect(result.ok ? '' : result.error.length).toBeGreaterThan(0);
   });
 
-  it('rejects while the registry is away: the record may be good', async () => {
+  it('rejects while the registry is unavailable, because the record may be valid', async () => {
     const away = new PlatformError('REGISTRY_UNAVAILABLE', 'away');
     const reader = createEventReader(createCodec(), { byId: () => Promise.reject(away) });
     await expect(reader.read(recordOf(frame(8, Buffer.alloc(2))))).rejects.toBe(away);

@@ -7,7 +7,7 @@ import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { createTopicRegistry } from './topic-registry.ts';
 
-describe('registry out of a topic of Kafka', () => {
+describe('a registry in a Kafka topic', () => {
   it('is the same for every process', async () => {
     const { brokers, namespace } = await useKafka();
     const connect = () => {

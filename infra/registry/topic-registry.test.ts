@@ -58,8 +58,8 @@ function setup() {
   return { topic, registry: createTopicRegistry({ topic, namespace: 'ns' }) };
 }
 
-describe('registry out of a topic', () => {
-  it('publishes every schema of ours once, with ids out of their text', async () => {
+describe('a registry in a topic', () => {
+  it('publishes all schemas of turnstream once, with ids derived from their text', async () => {
     const { topic, registry } = setup();
     await registry.ensurePublished();
     await registry.ensurePublished();
@@ -78,7 +78,7 @@ describe('registry out of a topic', () => {
     expect(topic.records[0]?.key?.toString()).toBe(`${subjectOf('ns', publishedSchemas[0]!)}/1`);
   });
 
-  it('writes the same records from several processes that do not know of each other', async () => {
+  it('writes the same records in several independent processes', async () => {
     const topic = createFakeTopic();
     const registries = [1, 2, 3].map(() => createTopicRegistry({ topic, namespace: 'ns' }));
     await Promise.all(registries.map((registry) => registry.ensurePublished()));
@@ -101,7 +101,7 @@ describe('registry out of a topic', () => {
     await registry.close();
   });
 
-  it('registers one after the other what is asked for at once', async () => {
+  it('performs simultaneous registrations one after the other', async () => {
     const { registry } = setup();
     const registered = await Promise.all([
       registry.register('s', record([a])),
@@ -111,7 +111,7 @@ describe('registry out of a topic', () => {
     expect(registered.map(({ version }) => version)).toEqual([1, 2, 1]);
   });
 
-  it('refuses what does not fit, naming version and field, and goes on', async () => {
+  it('refuses an incompatible schema with version and field, and continues', async () => {
     const { registry } = setup();
     await registry.register('s', record([a]));
     await expect(registry.register('s', record([a, { name: 'c', type: 'int' }]))).rejects.toMatchObject({
@@ -124,7 +124,7 @@ describe('registry out of a topic', () => {
     expect(await registry.register('s', record([a, b]))).toMatchObject({ version: 2 });
   });
 
-  it('passes over an id that another text has', async () => {
+  it('skips an id that belongs to another text', async () => {
     const { topic, registry } = setup();
     const schema = record([a]);
     const taken = { subject: 'x', version: 1, id: contentId(schema), schema: record([], 'X') };
@@ -133,7 +133,7 @@ describe('registry out of a topic', () => {
     expect(registry.idOf(schema)).toBe(contentId(schema) + 1);
   });
 
-  it('publishes ours beside a foreign version under the same number', async () => {
+  it('publishes its own schema under the next number if a foreign version has its number', async () => {
     const { topic, registry } = setup();
     const entry = publishedSchemas[0]!;
     const subject = subjectOf('ns', entry);
@@ -147,7 +147,7 @@ describe('registry out of a topic', () => {
     ]);
   });
 
-  it('answers by what the topic said when it was asked', async () => {
+  it('answers by the content of the topic at the time of the lookup', async () => {
     const { topic, registry } = setup();
     expect(await registry.byId(5)).toBeUndefined();
     // already read for the previous lookup
@@ -161,7 +161,7 @@ describe('registry out of a topic', () => {
     expect((await registry.versions('s')).map(({ id }) => id)).toEqual([5, 6]);
   });
 
-  it('reads the topic once for questions that come together, and not for what it knows', async () => {
+  it('reads the topic once for simultaneous lookups, and not for a known id', async () => {
     const { topic, registry } = setup();
     topic.put('s/1', JSON.stringify({ subject: 's', version: 1, id: 5, schema: record([a]) }));
     expect(await Promise.all([registry.byId(5), registry.byId(6), registry.versions('s')])).toMatchObject([
@@ -174,7 +174,7 @@ describe('registry out of a topic', () => {
     expect(topic.reads).toBe(1);
   });
 
-  it('is not misled by records that are none of its own', async () => {
+  it('ignores foreign records', async () => {
     const { topic, registry } = setup();
     for (const value of [null, '', '{', '1', 'null', '{"subject":"s"}', '{"subject":"s","version":1.5,"id":1,"schema":"\\"int\\""}'])
       topic.put('s/1', value);

@@ -19,12 +19,12 @@ describe('readiness', () => {
     expect(unready(service(state, 'why'), 0)).toBe(text);
   });
 
-  it('takes catching up for a while', () => {
+  it('allows catching up for a limited time', () => {
     expect(unready(service('catching_up'), 1_000 + CATCHING_UP_MS)).toBeUndefined();
     expect(unready(service('catching_up', 'refolding'), 61_001 + 1_000)).toBe('trainer is catching up: refolding, for 61 s');
   });
 
-  it('names everything that is not ready', () => {
+  it('lists every service that is not ready', () => {
     expect(unreadyAmong([service('live'), service('waiting', 'for the store')], 0)).toEqual(['trainer waits: for the store']);
   });
 

@@ -14,7 +14,7 @@ function descriptor() {
 const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
 
 describe('log lines', () => {
-  it('go out in order, also those of which only a part was taken', () => {
+  it('are written in order, also after a partial write', () => {
     const { asked, writeTo } = descriptor();
     const lines = logLinesTo(2, writeTo);
     for (const line of ['one\n', 'two\n', 'three\n']) lines.write(line);
@@ -38,7 +38,7 @@ describe('log lines', () => {
     expect(asked[2]?.text).toMatch(/"dropped":3,"msg":"log lines were dropped"\}\nfour\n$/);
   });
 
-  it('are bounded while nobody takes them', () => {
+  it('are limited in size while nothing can be written', () => {
     const { asked, writeTo } = descriptor();
     const lines = logLinesTo(2, writeTo);
     for (let count = 0; count < 100; count += 1) lines.write(`${'x'.repeat(99_999)}\n`);

@@ -8,7 +8,7 @@ describe('metrics', () => {
     expect(namesNobodyUses(Object.keys(metricTable))).toEqual([]);
   });
 
-  it('counts, sets and observes under the names of the table, labelled with the role', async () => {
+  it('counts, sets and observes under the names of the table, labeled with the role', async () => {
     const metrics = createMetrics('worker-1');
     metrics.count('worker_turns_total', { tool: 'search', status: 'ok' }, 3);
     metrics.count('worker_turns_total', { tool: 'search', status: 'ok' });
@@ -33,7 +33,7 @@ describe('metrics', () => {
     expect(await metrics.text()).toContain('turnstream_kafka_producer_recreated_total{role="warehouse"} 1');
   });
 
-  it('tells the runs of several trainers apart', async () => {
+  it('distinguishes the runs of several trainers', async () => {
     const [first, second] = ['run-a', 'run-b'].map((run) => createMetrics('trainer', run));
     first?.set('trainer_reward_mean', {}, 0.25);
     second?.set('trainer_reward_mean', {}, 0.75);

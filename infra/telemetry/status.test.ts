@@ -57,7 +57,7 @@ describe('status channel', () => {
     ]);
   });
 
-  it('does not log a detail again whose figures alone changed', () => {
+  it('does not log a detail again if only its numbers changed', () => {
     const { lines, logger: log } = logger();
     const channel = createStatusChannel({ role: 'trainer', logger: log, send: undefined });
     for (const groups of [64, 65, 66]) channel.report({ ...live(), detail: `48 of the last ${groups} groups were discarded` });

@@ -56,7 +56,7 @@ export function createStatusChannel(options: {
   };
 }
 
-/** A detail whose figures changed, such as "48 of the last 66 groups", is no change of its own. */
+/** Changed numbers in a detail, such as "48 of the last 66 groups", do not count as a change. */
 const wordsOf = (detail: string): string => detail.replaceAll(/\d+/g, '');
 
 function logStatus(logger: Logger, status: RoleStatus): void {

@@ -126,7 +126,7 @@ export async function tellStory(log: MemoryLog, store: Store): Promise<void> {
   await storeLog(log, store);
 }
 
-/** Stores every record of the log as rows. `told` is the insert token: one log is stored only once. */
+/** Stores every record of the log as rows. `told` is part of the insert tokens, so that one log is stored only once. */
 export async function storeLog(log: MemoryLog, store: Store, told = 'story'): Promise<void> {
   const tables = new Map<string, Row[]>();
   for (const topic of ['tasks', 'rollouts', 'training', 'policies', 'questions', 'evaluations', 'dead-letters'] as const) {

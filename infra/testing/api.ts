@@ -61,11 +61,11 @@ export interface TestApiOptions {
   readonly probes?: readonly HealthProbe[];
   /** Files of the dashboard; it is not served when left out. */
   readonly site?: Site;
-  /** How old a response may be that is shared; every read is made when left out. */
+  /** Maximum age of a shared response, ms; when left out, no response is shared. */
   readonly freshMs?: number;
   /** A free one when left out. */
   readonly port?: number;
-  /** No run has one unless given. */
+  /** When left out, no run has a coordinator. */
   readonly coordinatorOf?: ApiDeps['coordinatorOf'];
 }
 

@@ -25,7 +25,7 @@ export async function seedEvaluationPair(store: Store): Promise<void> {
 
 export const tokenTurn = { trajectory: `${longRun}-tokens.0`, text: 'Sí, Dodoma.', tokens: ['Sí', ',', ' Dod', 'oma', '.'] } as const;
 
-/** A finished attempt of two turns: the first has tokens with places and log probabilities of two versions, the second has none of it. */
+/** A finished attempt of two turns: the first has tokens of two versions with their ends and log probabilities, the second has none. */
 export async function seedTokenTurn(store: Store): Promise<void> {
   const { trajectory, text } = tokenTurn;
   const attempt = `'${longRun}' as run_id, '${longRun}-tokens' as group_id, '${trajectory}' as trajectory_id, 0 as attempt, 'train' as purpose,

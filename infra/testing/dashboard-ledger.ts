@@ -1,4 +1,4 @@
-// Small runs whose ledgers the tables can check: one that is right, and one in which two entries claim the same place in the chain.
+// Small runs whose ledgers the tables can check: one that is intact, and one in which two entries name the same previous entry.
 import type { Store } from '../../streams/core/ports.ts';
 import { longRun } from './dashboard-world.ts';
 import { GENESIS } from '../../streams/ledger/chain.ts';

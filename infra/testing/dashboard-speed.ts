@@ -1,5 +1,5 @@
-// How fast the pages of the dashboard are in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them; a
-// journey holds those that hardly depend on what else the machine does.
+// Measures the speed of the dashboard's pages in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them; a
+// test checks those that hardly depend on the load of the machine.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Store } from '../../streams/core/ports.ts';
 import { longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';
@@ -13,7 +13,7 @@ export type SpeedFigure = {
 
 export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] ?? NaN;
 
-/** Charts of a run whose curves are read, and how often a figure is taken. */
+/** The run whose curves are zoomed, the number of its steps, and the number of charts on the page. */
 const zoomRun = 'curves-10000';
 const ZOOM_STEPS = 10_000;
 const CHARTS = 12;
@@ -54,7 +54,7 @@ interface Measured {
 
 const viewport = { width: 1_280, height: 800 };
 
-/** With nothing in the browser's caches. */
+/** Opens a page with empty browser caches. */
 async function fresh<T>({ browser }: Measured, doing: (page: Page, context: BrowserContext) => Promise<T>): Promise<T> {
   const context = await browser.newContext({ viewport });
   try {
@@ -95,7 +95,7 @@ export async function overviewSpeed(
   ];
 }
 
-/** The newest paint, after what is going on. */
+/** Resolves after the next paint. */
 const PAINTED = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done)))';
 
 export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
@@ -178,7 +178,7 @@ export async function sizesOf(page: Page): Promise<readonly SpeedFigure[]> {
   ];
 }
 
-/** How many rectangles are drawn on canvases while something goes on. */
+/** The number of rectangles that are drawn on canvases while `during` runs. */
 export async function rectanglesOf(page: Page, during: () => Promise<void>): Promise<number> {
   await page.evaluate(`
     globalThis.__rectangles = 0;
@@ -191,7 +191,7 @@ export async function rectanglesOf(page: Page, during: () => Promise<void>): Pro
   return page.evaluate<number>('globalThis.__rectangles');
 }
 
-/** Frames a second and the longest task while something goes on for some seconds. */
+/** Frames per second and the longest task while `during` is repeated for some seconds. */
 export async function framesOf(
   page: Page,
   seconds: number,

@@ -17,7 +17,7 @@ export const SPIKE = 1_777;
 const STEPS = 4_000;
 export const longTrajectory = `${longRun}-g000900.0`;
 export const LONG_TURNS = 30_000;
-/** Turn of the long trajectory that alone holds the word. */
+/** The only turn of the long trajectory that contains the word. */
 export const NEEDLE = { turn: 29_871, word: 'Ouagadougou' } as const;
 
 const START = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
@@ -158,7 +158,7 @@ const shortTurns = {
   ...{ tool_started_at: `${shortTurnAt} + toIntervalMillisecond(580)`, occurred_at: `${shortTurnAt} + toIntervalMillisecond(990)` },
 };
 
-/** Nobody has worked on a task when it is asked for. */
+/** A task has no worker when it is requested. */
 const asked = Object.fromEntries(Object.entries(attemptColumns).filter(([name]) => name !== 'worker_id'));
 
 /** Fills the tables with the long run. */
@@ -260,7 +260,7 @@ export interface DashboardWorld {
   readonly store: Store;
   readonly log: MemoryLog;
   readonly server: HttpServer;
-  /** Stops the API; call what comes back to start it again at the same address. */
+  /** Stops the API. The returned function starts it again at the same address. */
   loseApi(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }

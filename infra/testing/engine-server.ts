@@ -1,5 +1,5 @@
-// An inference engine for tests, with the routes that vLLM and SGLang have for new weights. It loads nothing: it keeps which path it was
-// given, which label it has, and whether it stands still.
+// An inference engine for tests, with the routes that vLLM and SGLang have for new weights. It loads nothing: it only remembers the path
+// and the label that it was given, and whether it is paused.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -18,7 +18,7 @@ export interface FakeEngine {
   /** What its weights were loaded from; empty = those that it was started with. */
   path: string;
   paused: boolean;
-  /** Routes that were asked for, in order, without those that only ask. */
+  /** Routes that were called, in order, without those that only read. */
   readonly calls: string[];
   /** The next calls of this route answer with this status. */
   fail(route: string, times: number, status?: number): void;
@@ -34,7 +34,7 @@ const ok = (body: object = {}): ToldEngine => ({ status: 200, body });
 type EngineState = Pick<FakeEngine, 'label' | 'path' | 'paused'>;
 type EngineRoute = (state: EngineState, body: Readonly<Record<string, unknown>>) => ToldEngine;
 
-/** Refuses what would change weights that are in use. */
+/** Refuses to change weights while generations run. */
 const whilePaused =
   (change: EngineRoute): EngineRoute =>
   (state, body) =>

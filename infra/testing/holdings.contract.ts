@@ -38,7 +38,7 @@ export function holdingsContract(name: string, connect: () => Promise<HoldingsUn
       );
     });
 
-    it('say the greatest offset over all tables of a topic, of the partitions that are asked for', async () => {
+    it('report the greatest offset over all tables of a topic, of the partitions that are asked for', async () => {
       const tops = (from: Record<number, number>) =>
         world.holdings.tops('rollouts', new Map(Object.entries(from).map(([partition, offset]) => [Number(partition), offset])));
       expect(await tops({ 0: -1, 1: -1, 2: -1 })).toEqual(new Map([[0, top(9)], [1, top(40)]])); // prettier-ignore
@@ -47,11 +47,11 @@ export function holdingsContract(name: string, connect: () => Promise<HoldingsUn
       expect(await tops({})).toEqual(new Map());
     });
 
-    it('say when each record was written', async () => {
+    it('report when each record was written', async () => {
       expect(await world.holdings.times('rollouts', 0, 6)).toEqual(new Map([6, 9].map((offset) => [offset, top(offset).timestampMs])));
     });
 
-    it('say how many rows there are of each record within bounds', async () => {
+    it('report the number of rows of each record within bounds', async () => {
       const held = (table: 'heartbeats' | 'step_trajectories', topic: 'rollouts' | 'training', max: number) =>
         world.holdings.held(table, topic, [{ partition: 0, min: 6, max }, { partition: 1, min: 0, max: 40 }]); // prettier-ignore
       expect(await held('heartbeats', 'rollouts', 9)).toEqual(new Map([['0/6', 1], ['1/40', 1]])); // prettier-ignore
@@ -69,7 +69,7 @@ export function holdingsContract(name: string, connect: () => Promise<HoldingsUn
       expect(await world.holdings.tops('rollouts', new Map([[3, -1], [4, -1]]))).toEqual(new Map([[3, top(1)], [4, top(2)]])); // prettier-ignore
     });
 
-    it('end the inserts that are running: none', async () => {
+    it('end running inserts, also when there are none', async () => {
       await world.holdings.endInserts(['heartbeats'], [0, 1]);
       expect(world.holdings.idOf('heartbeats', [0, 1])).not.toBe(world.holdings.idOf('heartbeats', [0, 1]));
     });

@@ -1,7 +1,5 @@
 // Statements that the SQL sandbox must reject. The database is `turnstream`.
 
-// Statements that the SQL sandbox must reject, and statements that it must run. The database is `turnstream`.
-
 /** Each must end in a 4xx with a code, and none may run. */
 export const hostileStatements: readonly string[] = [
   // more than one statement

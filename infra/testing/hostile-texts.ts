@@ -1,4 +1,4 @@
-// 200 texts that try to become something else in a page, and a run that has them in every column of text.
+// 200 texts that try to become markup or code in a page, and a run that has them in every text column.
 import type { Store } from '../../streams/core/ports.ts';
 
 export const hostileRun = 'hostile-texts';
@@ -43,7 +43,7 @@ const wraps: readonly ((text: string) => string)[] = [
 /** Each seed in each wrapping. */
 export const hostileTexts: readonly string[] = wraps.flatMap((wrap) => seeds.map(wrap));
 
-/** A tool by the name of a text, as its turns have it. */
+/** A tool whose name is one of the texts. */
 export const hostileTool = hostileTexts[1] ?? '';
 
 /** One trajectory for each ten texts; its turns have them in their text, tool, arguments, result, error, and worker. */
@@ -119,7 +119,7 @@ export async function seedHostileRun(store: Store): Promise<void> {
   await store.insert('dead_letter_events', letters, 'hostile-letters');
 }
 
-/** Settings of the run, a step of it, heartbeats, and an evaluation with texts in all that is not an id of a slug. */
+/** Settings of the run, a step of it, heartbeats, and an evaluation, with texts in all columns except slugs. */
 async function seedHostileSettings(store: Store, textAt: (index: number) => string): Promise<void> {
   const at = '2026-11-20 08:00:00.000000';
   const place = (offset: number) => ({ _topic: 'turnstream.training', _partition: 8, _offset: offset, _timestamp: at });

@@ -1,5 +1,5 @@
-// A real Chromium over the real API and a store of its own, for journeys through the dashboard. A page that has an error, breaks its
-// policy, or asks another host fails its journey.
+// A real Chromium over the real API and a store of its own, for journeys through the dashboard. A page that has an error, violates its
+// security policy, or sends a request to another host fails its journey.
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { chromium, type Browser, type Page } from 'playwright-core';
@@ -18,9 +18,9 @@ export interface Journeys {
   readonly browser: Browser;
   /** Opens a path and waits until nothing is loading. */
   readonly open: (path: string) => Promise<void>;
-  /** Serious findings of axe on the page that is open. */
-  /** Errors with one of these texts are meant from now on. */
+  /** Expects errors with one of these texts from now on. */
   readonly mayFail: (...texts: readonly string[]) => void;
+  /** Serious accessibility findings of axe on the open page. */
   readonly barriers: () => Promise<readonly string[]>;
 }
 
@@ -32,7 +32,7 @@ interface JourneyOptions {
   readonly dashboardToken?: string;
   /** Whether the short story is enough. */
   readonly short?: boolean;
-  /** Statuses that a journey is about. */
+  /** Error statuses that a journey expects. */
   readonly refusals?: readonly number[];
 }
 

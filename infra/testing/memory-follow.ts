@@ -2,7 +2,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Following, LogReader } from '../../streams/core/ports.ts';
 import type { MemoryLog } from './memory-log.ts';
 
-/** Delivers what there is and what comes, one batch at a time, until it is closed. */
+/** Delivers existing and new records, one batch at a time, until it is closed. */
 export function followMemory(log: MemoryLog, options: Parameters<LogReader['follow']>[0]): Following {
   const cursors = options.topics.flatMap((topic) =>
     log.partitionsOf(topic).map((partition) => {

@@ -20,7 +20,7 @@ logContract('memory', async () => {
 });
 
 describe('log in memory', () => {
-  it('fails where a test asks it to, and says what became visible', async () => {
+  it('fails at the point that a test chooses, with or without visible records', async () => {
     const log = new MemoryLog();
     const [writer, transactional] = [log.writer(), await log.transactional('t')];
     log.failNext('append');
@@ -45,7 +45,7 @@ describe('log in memory', () => {
     expect(offsets).toEqual([1, 5]);
   });
 
-  it('refuses commits of members that were expired, who then read again from what is committed', async () => {
+  it('refuses commits of members that were expired, which then read again from the committed offset', async () => {
     const log = new MemoryLog({ partitions: { rollouts: 1 } });
     await log.writer().append([heartbeat('a')]);
     const outcomes: unknown[] = [];

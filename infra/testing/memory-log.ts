@@ -53,7 +53,7 @@ export interface MemoryLogOptions {
   readonly clock?: Pick<Clock, 'now'>;
   /** Partitions of a topic; 1 unless given. */
   readonly partitions?: Partial<Record<EventTopic, number>>;
-  /** Records of a batch at most. */
+  /** Maximum records per batch. */
   readonly batchRecords?: number;
 }
 
@@ -172,13 +172,13 @@ export class MemoryLog {
     return records.map((record) => this.#put({ topic, ...record }));
   }
 
-  /** Writes records that a transaction took back, and its marker: offsets without anything to read. */
+  /** Writes records of an aborted transaction and its marker: offsets without readable records. */
   appendAborted(topic: EventTopic, partition: number, records: number): void {
     for (let count = 0; count <= records; count += 1) this.partitionsOf(topic)[partition]?.slots.push({ visible: false });
     this.changed();
   }
 
-  /** Deletes what lies before `first`, as retention does. */
+  /** Deletes the records before `first`, as retention does. */
   deleteBefore(topic: EventTopic, partition: number, first: number): void {
     const log = this.partitionsOf(topic)[partition];
     if (log !== undefined) log.first = Math.max(log.first, first);
@@ -267,7 +267,7 @@ export class MemoryLog {
     for (const wake of waiting) wake();
   }
 
-  /** Registers a reader whose idleness `settled` waits for; gives back how to forget it. */
+  /** Registers a reader whose idleness `settled` waits for; returns a function that removes it. */
   watch(idle: () => boolean): () => void {
     this.#idle.add(idle);
     return () => this.#idle.delete(idle);

@@ -1,5 +1,5 @@
-// What an engine returned in one attempt, and how its turns are recorded: any tree of prompts that continue each other, are cut, are forked, or
-// begin afresh.
+// What an engine returned in one attempt, and how its turns are recorded: any tree of prompts that continue each other, are truncated, are
+// forked, or start again.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { PolicySpan, TurnRecorded } from '../../schemas/generated/events.ts';
@@ -14,7 +14,7 @@ export interface RecordedCall {
   readonly completion: readonly number[];
   readonly logprobs: readonly number[];
   readonly loss: readonly boolean[];
-  /** Of each completion token. */
+  /** Version of each completion token. */
   readonly versions: readonly number[];
 }
 
@@ -27,7 +27,7 @@ export const packed = <T extends Int32Array | Float32Array>(values: T): PackedLi
 });
 
 interface CallPlan {
-  /** Which of the turns before it the prompt goes on from. */
+  /** Index of the earlier turn that the prompt continues. */
   readonly parent: number;
   readonly how: 'continues' | 'cut' | 'fresh';
   readonly cut: number;
@@ -107,7 +107,7 @@ function spansOf(versions: readonly number[]): readonly PolicySpan[] {
     if (last?.version === version) spans[spans.length - 1] = { version, tokens: last.tokens + 1 };
     else spans.push({ version, tokens: 1 });
   }
-  // An engine that does not say leaves the end of its answer unnamed.
+  // An engine that does not report versions leaves the end of its answer without one.
   return spans.at(-1)?.version === -1 ? spans.slice(0, -1) : spans;
 }
 

@@ -25,13 +25,13 @@ describe('a shifted clock', () => {
     expect(read).toMatchObject({ fixed: 5, isDate: true });
   });
 
-  it('jumps when it is told to, and back', () => {
+  it('jumps at the configured time, and back', () => {
     const later = readClock({ SHIFT_CLOCK_MS: String(HOUR_MS), SHIFT_CLOCK_AFTER_MS: String(HOUR_MS) });
     const over = readClock({ SHIFT_CLOCK_MS: String(HOUR_MS), SHIFT_CLOCK_BACK_MS: '0' });
     for (const read of [later, over]) expect(Math.abs(Number(read['now']) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('refuses what is no number', () => {
+  it('refuses a value that is not a number', () => {
     expect(() => readClock({ SHIFT_CLOCK_MS: 'an hour' })).toThrow();
   });
 });

@@ -111,7 +111,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       expect(found).toEqual({ rows: 4, same: 2 });
     });
 
-    it('stores columns as they are, and their rows when one of them is not what the table holds', async () => {
+    it('stores columns as they are, or as rows when a column does not have the type of the table', async () => {
       const texts = ['a', 'ä'.repeat(100), ''];
       const sources = texts.map((text) => Buffer.from(text));
       const text: Column = { kind: 'texts', sources, starts: [0, 0, 0], ends: sources.map(({ length }) => length) };
@@ -132,7 +132,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       }
     });
 
-    it('inserts rows that do not have the same columns, the others at their defaults', async () => {
+    it('inserts rows with different columns, with defaults for the missing ones', async () => {
       const of = await table("a UInt32 default 7, b String default 'none'");
       await store.insert(of, [{ a: 1 }, { b: 'two' }], 'token');
       expect(await store.query(`select a, b from ${of} order by a`)).toEqual([
@@ -155,7 +155,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       expect(await count(of)).toBe(0);
     });
 
-    it('changes nothing when a token comes again, not even with other rows', async () => {
+    it('changes nothing when a token is repeated, not even with other rows', async () => {
       const of = await table('a UInt32');
       await store.insert(of, [{ a: 1 }, { a: 2 }], 'one');
       await store.insert(of, [{ a: 1 }, { a: 2 }], 'one');
@@ -245,7 +245,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       expect(await store.query('select 1 as one')).toEqual([{ one: 1 }]);
     });
 
-    it('tells refusals with the code of ClickHouse and what was being done', async () => {
+    it('reports refusals with the code of ClickHouse and the operation', async () => {
       const error = await failure(store.query('select * from no_such_table'));
       expect(isPlatformError(error, 'STORE_REFUSED') && error.context).toMatchObject({ clickhouseCode: 60 });
       expect(String(error)).toContain('querying select * from no_such_table');
@@ -267,14 +267,14 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       expect(isPlatformError(readonly, 'STORE_REFUSED') && readonly.context).toMatchObject({ clickhouseCode: 164 });
     });
 
-    it('says that it is full when memory does not suffice', async () => {
+    it('reports STORE_FULL when memory does not suffice', async () => {
       const error = await failure(
         store.query('select groupArray(number) from numbers(10000000)', { settings: { max_memory_usage: 1000000 } }),
       );
       expect(isPlatformError(error, 'STORE_FULL') && error.context).toMatchObject({ clickhouseCode: 241 });
     });
 
-    it('stops waiting when it is told to', async () => {
+    it('stops waiting when its signal aborts', async () => {
       const abort = new AbortController();
       const waiting = failure(
         store.query('select sleepEachRow(0.5) from numbers(20) settings max_block_size = 1', { signal: abort.signal }),

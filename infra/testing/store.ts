@@ -45,7 +45,7 @@ interface TestStoreOptions {
 
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'turnstream-test-store-')));
-  // the engine makes its links, which are absolute, again
+  // absolute links are left out: the engine creates them again
   const isCopied = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink();
   if (options.from !== undefined) await cp(options.from, dataDir, { recursive: true, filter: isCopied });
   let running = await launch(dataDir, options);

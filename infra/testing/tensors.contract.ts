@@ -35,7 +35,7 @@ function scorerSuite(name: BackendName): void {
     return Float32Array.from({ length: candidates * architecture.inputs }, () => uniform(random));
   };
 
-  it('says which backend it computes on', async () => {
+  it('reports its backend', async () => {
     expect(createScorerFactory(await loadBackend(name)).backend).toBe(name);
   });
 
@@ -109,7 +109,7 @@ export function exchangeContract(names: readonly BackendName[]): void {
       expect(another.weights.equals(bytes[0]!)).toBe(false);
     });
 
-    it('give the same logits within 1e-4 after training on each, and each goes on training with them', async () => {
+    it('give the same logits within 1e-4 after training on each, and each continues training with them', async () => {
       for (const trainer of names) {
         const learner = await learnerOn(trainer);
         await learner.initial(1);

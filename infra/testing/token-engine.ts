@@ -1,5 +1,5 @@
-// An inference engine for tests that reports every token: a token is a character, and a chat is rendered as tags around messages. It speaks
-// as vLLM does and as SGLang does, whole or streamed, and keeps what it read and wrote.
+// An inference engine for tests that reports every token: a token is a character, and a chat is rendered as tags around messages. It
+// responds like vLLM or like SGLang, whole or streamed, and records what it read and wrote.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -26,9 +26,9 @@ export interface EngineOptions {
   readonly writes: (call: number, prompt: string) => string;
   /** Version of its weights; it reports none unless given. */
   readonly version?: () => number;
-  /** How its template shows a message of the past. */
+  /** How its template shows an earlier message of the assistant. */
   readonly shows?: (content: string) => string;
-  /** How it shows the beginning of a message that is to be gone on with. */
+  /** How it shows the beginning of a message that is to be continued. */
   readonly begins?: (content: string) => string;
   /** Stops in the middle of a call, as for new weights. */
   readonly abortsAfter?: (call: number) => number | undefined;
@@ -121,7 +121,7 @@ export async function startTokenEngine({ dialect, writes, version, abortsAfter, 
 
   const endIn = (stopped: string | null): object => (dialect === 'vllm' ? { stop_reason: stopped } : { matched_stop: stopped ?? END_ID });
 
-  /** A chat of vLLM has its prompt beside the choices. */
+  /** In a chat, vLLM puts the prompt next to the choices. */
   const placed = (told: object, chat: boolean): Pick<EngineAnswer, 'prompt' | 'beside'> => {
     const served = version === undefined ? {} : { metadata: { weight_version: String(version()) } };
     return dialect === 'vllm' && chat ? { prompt: {}, beside: { ...told, ...served } } : { prompt: told, beside: served };

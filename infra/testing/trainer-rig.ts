@@ -146,7 +146,7 @@ async function answer(
 
 const hashOf = ({ weights }: PolicyPublished): string => createHash('sha256').update(weights).digest('hex');
 
-/** `of` says what the weights of a version hash to. */
+/** `of` returns the hash of the weights of a version. */
 export async function verified(rig: Rig, of: (policy: PolicyPublished) => string = hashOf) {
   const verifier = createLedgerVerifier();
   for (const read of await rig.all('training'))

@@ -1,4 +1,4 @@
-// The row of a turn of the second version of its schema, written by hand: what the derived rows and columns are compared with.
+// The row of a turn (second version of its schema), mapped by hand: the derived rows and columns are compared with it.
 import type { GenerationTiming, PolicySpan, ToolTiming, TurnRecorded } from '../../schemas/generated/events.ts';
 import type { Row } from '../../streams/core/ports.ts';
 import { float, floats, type Origin } from '../../consumers/warehouse/rows/cells.ts';

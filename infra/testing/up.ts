@@ -39,8 +39,8 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
 }
 
 /**
- * Settings of a run that makes a step at most every `ms`: a run that only has to go on meanwhile leaves the machine to what is tested, and a
- * log that is short.
+ * Settings of a run that makes at most one step per `ms`: a run that only has to continue in the background leaves the machine to the
+ * test, and its log stays short.
  */
 export const atMostEvery = (ms: number): Readonly<Record<string, string>> => ({
   TURNSTREAM_LATENCY_MODEL: 'log-normal',

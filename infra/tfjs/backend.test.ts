@@ -5,7 +5,7 @@ import { createRecordingLogger } from '../testing/logger.ts';
 import { backendNames, loadBackend } from './backend.ts';
 
 describe('loadBackend', () => {
-  it('takes the first that loads and says why', async () => {
+  it('takes the first that loads and logs why', async () => {
     const logger = createRecordingLogger();
     const backend = await loadBackend('auto', logger);
     const passed = backendNames.slice(0, backendNames.indexOf(backend.name));
@@ -24,14 +24,14 @@ describe('loadBackend', () => {
     });
   });
 
-  it('computes on the backend that is asked, side by side', async () => {
+  it('computes on each of two loaded backends', async () => {
     const [wasm, cpu] = [await loadBackend('wasm'), await loadBackend('cpu')];
     expect(cpu.compute(() => tf.getBackend())).toBe('cpu');
     expect(wasm.compute(() => tf.getBackend())).toBe('wasm');
     expect(await loadBackend('wasm')).toBe(wasm);
   });
 
-  it('frees what was made unless it is kept', async () => {
+  it('frees tensors unless they are kept', async () => {
     const backend = await loadBackend('cpu');
     const before = tf.memory().numTensors;
     const kept = backend.compute(() => tf.keep(tf.square(tf.scalar(3))));

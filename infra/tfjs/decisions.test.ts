@@ -58,7 +58,7 @@ describe('packBatch', () => {
     expect(decisions.chosen).toHaveLength(1);
   });
 
-  it('keeps unknown versions and impossible choices, and leaves out unknown worth', () => {
+  it('keeps unknown versions and impossible choices, and leaves out unknown learning signals', () => {
     expect(pack([turn({ version: -1 })]).excluded).toBe(0);
     expect([...pack([turn({ logprob: -Infinity }), turn({ logprob: 1e-4 })]).decisions.logprobs]).toEqual([-Infinity, 0]);
     expect(pack([turn()], NaN).excluded).toBe(1);
@@ -69,7 +69,7 @@ describe('packBatch', () => {
 });
 
 describe('select', () => {
-  it('copies decisions in the order asked for', () => {
+  it('copies decisions in the given order', () => {
     const { decisions } = pack([turn(), turn({ candidates: 1, chosen: 0, values: [5, 6] })]);
     const picked = select(
       [1, 0, 1].map((index) => ({ decisions, index })),

@@ -27,7 +27,7 @@ describe('proximalTerm', () => {
     expect(counts.clipped).toBe(0);
   });
 
-  it('takes the more pessimistic of the two beyond the clip', () => {
+  it('takes the more pessimistic of the clipped and the unclipped term beyond the clip', () => {
     const gain = proximalTerm(one(2), Float64Array.of(half), options);
     expect(gain.term(0, ratio(1.8))).toEqual({ loss: -2 * 1.4, slope: 0 });
     expect(gain.term(0, ratio(0.2)).slope).toBeCloseTo(-0.4, 10);
@@ -38,7 +38,7 @@ describe('proximalTerm', () => {
     expect(harm.counts.clipped).toBe(1);
   });
 
-  it('weights by the proximal policy over the behaviour policy, and drops what is over the cap', () => {
+  it('weights by the proximal policy over the behavior policy, and drops what is over the cap', () => {
     const weighted = proximalTerm(one(1, Math.log(0.25)), Float64Array.of(half), options);
     expect(weighted.term(0, half).loss).toBeCloseTo(-2, 10);
     const capped = proximalTerm(one(1, Math.log(0.01)), Float64Array.of(half), options);
@@ -49,7 +49,7 @@ describe('proximalTerm', () => {
 });
 
 describe('lossOf', () => {
-  it('divides by all decisions, also by those without a share', () => {
+  it('divides by all decisions, including those that do not contribute', () => {
     const decisions = decisionsOf([
       { candidates: 2, chosen: 0, logprob: half, signal: 1 },
       { candidates: 2, chosen: 1, logprob: Math.log(0.001), signal: 1 },
@@ -62,7 +62,7 @@ describe('lossOf', () => {
     expect(result.logprobs[1]).toBeCloseTo(half, 10);
   });
 
-  it('leaves decisions whose logits are no numbers alone', () => {
+  it('ignores decisions whose logits are not numbers', () => {
     const decisions = decisionsOf([
       { candidates: 2, chosen: 0, logprob: half, signal: 1 },
       { candidates: 1, chosen: 0, logprob: 0, signal: 1 },
@@ -74,7 +74,7 @@ describe('lossOf', () => {
     expect(result.logprobs[0]).toBe(-Infinity);
   });
 
-  it('pays for entropy', () => {
+  it('rewards entropy', () => {
     const decisions = decisionsOf([{ candidates: 2, chosen: 0, logprob: half, signal: 0 }]);
     const none = (): { loss: number; slope: number } => ({ loss: 0, slope: 0 });
     const result = lossOf(Float32Array.of(2, 0), decisions, { term: none, entropyBonus: 1 });
@@ -84,7 +84,7 @@ describe('lossOf', () => {
   });
 });
 
-describe('the account of behaviour', () => {
+describe('the comparison with the behavior policy', () => {
   it('counts every decision as one when both policies agree', () => {
     const decisions = decisionsOf([1, 2, 3].map(() => ({ candidates: 2, chosen: 0, logprob: half, signal: 0 })));
     expect(behaviourAccount(decisions, Float64Array.of(half, half, half), 5)).toEqual({ behave_kl: 0, capped_fraction: 0, ess: 3 });

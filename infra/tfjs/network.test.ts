@@ -5,12 +5,12 @@ import { fromBytes, initialWeights, parseWeights, toBytes, weightCount } from '.
 const architecture: Architecture = { format: 'mlp-f32-v1', inputs: 100, hidden: [50, 20] };
 
 describe('weights', () => {
-  it('has a matrix and a bias for each layer', () => {
+  it('have a matrix and a bias for each layer', () => {
     expect(weightCount(architecture)).toBe(100 * 50 + 50 + 50 * 20 + 20 + 20 + 1);
     expect(weightCount({ ...architecture, hidden: [] })).toBe(101);
   });
 
-  it('starts with the variance 1/inputs, no bias, and a small output layer', () => {
+  it('start with the variance 1/inputs, no bias, and a small output layer', () => {
     const weights = initialWeights(architecture, 1);
     const deviation = (from: number, to: number): number =>
       Math.sqrt(weights.slice(from, to).reduce((sum, value) => sum + value * value, 0) / (to - from));
@@ -21,7 +21,7 @@ describe('weights', () => {
     expect(weights[6090]).toBe(0);
   });
 
-  it('follows from the seed', () => {
+  it('depend only on the seed', () => {
     expect(toBytes(initialWeights(architecture, 5)).equals(toBytes(initialWeights(architecture, 5)))).toBe(true);
     expect(toBytes(initialWeights(architecture, 5)).equals(toBytes(initialWeights(architecture, 6)))).toBe(false);
   });

@@ -59,7 +59,7 @@ describe('packed decisions', () => {
     );
   });
 
-  it('take little room for features that are zero', () => {
+  it('take little space for features that are zero', () => {
     const sparse = flat(64, [
       { features: Array.from({ length: 640 }, (_, at) => (at % 8 === 0 ? 1 : 0)), chosen: 0, logprob: -1, signal: 1 },
     ]);
@@ -100,7 +100,7 @@ const counting = (): (() => number) => {
 const signalsIn = (drawn: readonly Decisions[]): Set<number> => new Set(drawn.map(({ signals }) => signals[0]!));
 
 describe('the replay buffer', () => {
-  it('is 100,000 trajectories, in batches of 128, ten an update, unless a run recorded otherwise', () => {
+  it('is 100,000 trajectories, in batches of 128, ten per update, unless a run recorded otherwise', () => {
     const { replayTrajectories, replayCapacity, replaySample, replaySteps } = hyperOf('reinforce', 0);
     expect({ replayTrajectories, replayCapacity, replaySample, replaySteps }).toEqual({
       ...{ replayTrajectories: 1, replayCapacity: 100_000, replaySample: 128, replaySteps: 10 },

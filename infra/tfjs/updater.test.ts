@@ -28,7 +28,7 @@ const step = (slope: number, changes: Partial<Hyper> = {}) =>
   });
 
 describe('descend', () => {
-  it('goes down the gradient and reports its norm before it is held', () => {
+  it('descends the gradient and reports its norm before clipping', () => {
     const free = step(-4, { maxGradNorm: 100 });
     expect(free.norm).toBeCloseTo(2, 6);
     expect(free.state.adam.mean[0]).toBeCloseTo(-0.2, 6);
@@ -53,7 +53,7 @@ describe('an update of REINFORCE', () => {
     features: Float32Array.of(1 + (index % 3), index % 2, ...Array.from({ length: 998 }, () => 0.001 * index)),
     starts: Int32Array.of(0, 1_000),
   });
-  it('is the same on a batch of many rows as on all of it at once', () => {
+  it('is the same for a batch in chunks as for the whole batch at once', () => {
     const decisions = joined(
       Array.from({ length: 200 }, (_, index) => decision(index)),
       1,
@@ -88,26 +88,26 @@ describe('an update of REINFORCE', () => {
     });
   });
 
-  it('makes one optimizer step a batch', () => {
+  it('makes one optimizer step per batch', () => {
     const packed = { step: 1, decisions: one(1), trajectories: [0, 1], excluded: 0 };
     const several = { ...engine, hyper: { ...hyper, replaySteps: 10 } };
     expect(updateReplayed(several, start, { packed, replay: createReplay({ hyper }) }).state.adam.steps).toBe(10);
   });
 
-  it('repeats runs that recorded no trajectories on single decisions', () => {
+  it('replays single decisions in runs that did not record replayTrajectories', () => {
     const { replayTrajectories, replayBytes } = hyperFrom({ algorithm: 'reinforce', replaySample: 512 });
     expect([replayTrajectories, replayBytes]).toEqual([0, 0]);
     expect(hyperFrom({ ...hyperOf('reinforce', 0) })).toEqual(hyperOf('reinforce', 0));
   });
 
-  it('continues runs with a withdrawn setting only where it was off', () => {
+  it('continues runs with a removed setting only if it was off', () => {
     expect(hyperFrom({ ...hyperOf('grpo', 0), entropyTarget: 0 })).toEqual(hyperOf('grpo', 0));
     expect(() => hyperFrom({ ...hyperOf('grpo', 0), entropyTarget: 0.5 })).toThrow(/entropyTarget of 0.5/);
   });
 });
 
 describe('a scorer whose backend fails', () => {
-  it('refuses every call of the tick, and goes on with the next', async () => {
+  it('rejects every call of the tick, and answers the next', async () => {
     let broken = false;
     const flaky = {
       ...backend,
@@ -127,7 +127,7 @@ describe('a scorer whose backend fails', () => {
 });
 
 describe('numberAt', () => {
-  it('takes reading outside of an array for a bug', () => {
+  it('throws when an index is outside the array', () => {
     expect(numberAt(Int32Array.of(4), 0)).toBe(4);
     expect(() => numberAt(new Float32Array(2), 2)).toThrow('reading number 2 of 2');
   });

@@ -1,10 +1,10 @@
-// `npm run check`: every check, as many at once as the machine has cores. Prints what each said when it has ended, and exits with 1 if one failed.
+// `npm run check`: every check, up to four at once. Prints the output of each when it ends, and exits with 1 if one failed.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** Those that take longest first. */
+/** The slowest first. */
 const waiting = ['lint', 'types', 'dead-code', 'boundaries', 'format', 'reference', 'generated', 'shape'];
-/** The longest ones need up to 2 GB each. */
+/** The slowest need up to 2 GB each. */
 const MOST = 4;
 
 function check(name) {

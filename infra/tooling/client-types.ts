@@ -1,4 +1,4 @@
-// The shapes of the API for clients, from its OpenAPI document: TypedDicts in Python, one interface in TypeScript.
+// The types of the API for clients, from its OpenAPI document: TypedDicts in Python, one interface in TypeScript.
 type Json = Readonly<Record<string, unknown>>;
 
 interface Parameter {
@@ -30,7 +30,7 @@ const propertiesOf = (schema: Json): readonly (readonly [string, Json])[] =>
 const requiredOf = (schema: Json): ReadonlySet<unknown> => new Set(Array.isArray(schema['required']) ? schema['required'] : []);
 const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-/** The routes of clients: those of the registry have clients of their own. */
+/** The operations of the clients, those under /v1/. The routes of the schema registry have clients of their own. */
 const operationsOf = ({ paths }: ApiDocument): readonly Operation[] =>
   Object.entries(paths).flatMap(([path, item]) => (path.startsWith('/v1/') ? Object.values(item) : []));
 
@@ -42,7 +42,7 @@ function queryOf({ parameters = [] }: Operation): Json | undefined {
   return { type: 'object', required, properties: Object.fromEntries(own.map(({ name, schema }) => [name, schema])) };
 }
 
-/** What both languages say of a schema that has no properties. */
+/** How a language writes the type of a schema without properties. */
 interface Words {
   readonly types: Readonly<Record<string, string>>;
   readonly anything: string;
@@ -73,7 +73,7 @@ const python: Words = {
   map: (inner) => `dict[str, ${inner}]`,
 };
 
-/** Classes of a schema and of the objects in it, those first. Fields that may be missing are in a class of their own. */
+/** The class of a schema, after the classes of the objects in it. Fields that may be missing are in a class of their own. */
 function pythonClasses(name: string, schema: Json): readonly string[] {
   const made: string[] = [];
   const required = requiredOf(schema);
@@ -101,7 +101,7 @@ interface PythonField {
 
 const KEYWORDS: ReadonlySet<string> = new Set(['from', 'with', 'as', 'in', 'is', 'not', 'class', 'global', 'import', 'pass', 'return']);
 
-/** A field that is named like a keyword needs the form of a call. */
+/** A field named like a Python keyword requires TypedDict's functional syntax. */
 function pythonClass(name: string, fields: readonly PythonField[], total = ''): string {
   if (fields.some(({ field }) => KEYWORDS.has(field)))
     return `${name} = TypedDict(\n    "${name}",\n    {\n${fields.map(({ field, type }) => `        "${field}": ${JSON.stringify(type)},\n`).join('')}    }${total},\n)\n`;

@@ -1,4 +1,4 @@
-// `npm run demo:lm`: a language model that learns through turnstream. Makes its virtual environment and hands over to the example.
+// `npm run demo:lm`: a language model that learns through turnstream. Makes its virtual environment and runs the example.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ if (!existsSync('dist')) {
   process.stderr.write('turnstream is not built: run npm ci, or npm run build\n');
   process.exit(2);
 }
-// a setting that turnstream refuses is said before anything is installed
+// reports a setting that turnstream refuses before anything is installed
 const config = spawnSync(process.execPath, ['infra/cli/turnstream.mjs', 'config'], { stdio: ['ignore', 'ignore', 'inherit'] });
 if (config.status !== 0) process.exit(config.status ?? 1);
 if (!install('lm')) {

@@ -8,12 +8,12 @@ const only = (lib, home) =>
     { path: `node_modules/${lib}/` },
   );
 
-/** What each room of a folder may import of its other rooms. */
+/** What each subfolder (room) of a folder may import from the others. */
 const rooms = (folder, allowed, why) =>
   Object.entries(allowed).map(([room, others]) =>
     rule(
       `${folder.replace(/^infra\//, '').replaceAll('/', '-')}-${room}`,
-      `${why[room] ?? room} Of the other rooms it may import: ${others.join(', ') || 'none'}.`,
+      `${why[room] ?? room} From the other subfolders it may import: ${others.join(', ') || 'none'}.`,
       { path: `^${folder}/${room}/` },
       { path: `^${folder}/[^/]+/`, pathNot: `^${folder}/(${[room, ...others].join('|')})/` },
     ),
@@ -31,7 +31,7 @@ const kafkaRooms = rooms(
     broker: ['patches', 'records'],
   },
   {
-    records: 'The record format and messages: ours, without a client.',
+    records: 'The record format and messages: our own code, without kafkajs.',
     patches: 'Adapters to the insides of kafkajs.',
     topics: 'Topics and the admin client.',
     texts: 'Long texts that turns share.',
@@ -52,10 +52,10 @@ const appRooms = [
     },
   ),
   ...rooms('infra/app/roles', { trainer: [], worker: [], evaluator: ['worker'] }, { evaluator: 'An evaluation has a worker of its own.' }),
-  rule('app-shared', 'What every room uses knows none of them.', { path: '^infra/app/[^/]+\\.ts$' }, { path: '^infra/app/[^/]+/' }),
+  rule('app-shared', 'What every subfolder uses imports none of them.', { path: '^infra/app/[^/]+\\.ts$' }, { path: '^infra/app/[^/]+/' }),
   rule(
     'roles-shared',
-    'What several roles use knows none of them.',
+    'Code that several roles use imports none of them.',
     { path: '^infra/app/roles/[^/]+\\.ts$' },
     { path: '^infra/app/roles/[^/]+/' },
   ),
@@ -73,7 +73,7 @@ const commandRooms = [
   ...rooms('infra/cli', { serve: ['up'], up: ['status', 'views'], warehouse: ['audit', 'views'] }, {}),
   rule(
     'main-knows-commands',
-    'What commands share knows none of them, and main.ts knows a command by its command.ts.',
+    'Code that commands share imports none of them, and main.ts imports only the command.ts of each.',
     { path: '^infra/cli/[^/]+\\.ts$' },
     { path: '^infra/cli/[^/]+/', pathNot: '^infra/cli/([^/]+/command\\.ts$|views/)' },
   ),
@@ -91,7 +91,7 @@ module.exports = {
     rule('core-is-pure', 'streams/ may import schemas/ only.', { path: '^streams/' }, { path: '^(consumers|producers|infra)/' }),
     rule(
       'trainer-decides-from-the-core',
-      'streams/trainer decides from what the other folders know; none of them knows it.',
+      'streams/trainer may import the other folders of streams/; none of them imports it.',
       { path: '^streams/(?!trainer/)' },
       { path: '^streams/trainer/' },
     ),
@@ -118,25 +118,25 @@ module.exports = {
     ),
     rule(
       'questions-and-rollouts-apart',
-      'What both know of the world is in producers/factbook.',
+      'What both use is in producers/factbook.',
       { path: '^producers/questions/' },
       { path: '^producers/rollouts/' },
     ),
     rule(
       'factbook-knows-nobody',
-      'It is facts and the tools that look them up.',
+      'It holds facts and the tools that look them up, and imports no other producer.',
       { path: '^producers/factbook/' },
       { path: '^producers/(?!factbook/)' },
     ),
     rule(
       'web-and-models-apart',
-      'Both are clients of services of others; what both use is in streams/core.',
+      'Both are clients of external services; what both use is in streams/core.',
       { path: '^infra/(web|llm)/' },
       { path: '^infra/(web|llm)/', pathNot: '^infra/$1/' },
     ),
     rule(
       'store-client-and-server-apart',
-      'The client knows no part of the embedded store; what both use lies beside them.',
+      'The client imports no part of the embedded store; what both use is next to them.',
       { path: '^infra/clickhouse/[^/]+\\.ts$', pathNot: ['^infra/clickhouse/store-process\\.ts$', test] },
       { path: '^infra/clickhouse/store/' },
     ),
@@ -149,7 +149,7 @@ module.exports = {
       { path: '^infra/', pathNot: ['^infra/kafka/patches/kafkajs\\.ts$', '^infra/bench/', test] },
       { path: 'node_modules/kafkajs/', dependencyTypesNot: ['type-only'] },
     ),
-    // a bench measures them bare
+    // benchmarks measure them directly
     only('kafkajs', '^infra/(kafka|bench)/'),
     only('@clickhouse/client', '^infra/(clickhouse|e2e/clients)/'),
     only('chdb', '^infra/clickhouse/'),

@@ -66,9 +66,9 @@ export default defineConfig(
     files: ['consumers/dashboard/app/**'],
     languageOptions: { parserOptions: { project: './consumers/dashboard/app/tsconfig.json', tsconfigRootDir: process.cwd() } },
     rules: {
-      // the clock of the reader is what ages are measured against
+      // ages are measured against the clock of the browser
       'no-restricted-properties': 'off',
-      // markup counts as lines, and each part that may be missing as a branch
+      // markup counts as lines, and each optional part as a branch
       complexity: ['error', 14],
       'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
       '@typescript-eslint/no-confusing-void-expression': 'off',

@@ -1,5 +1,5 @@
-// Starts the test files that take longest before the others, so that none of them runs alone at the end. vitest sorts by the times of earlier
-// runs, and a clean clone has none.
+// Starts the slowest test files first, so that none of them runs alone at the end. vitest sorts by the times of earlier runs, and a clean
+// clone has none.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take more than 40 s on two cores, longest first. */

@@ -9,7 +9,7 @@ export const python = join(home, 'bin', 'python');
 
 export const run = (file, args, options = {}) => spawnSync(file, args, { stdio: 'inherit', ...options }).status === 0;
 
-/** Installs the client with an extra, and what else is named; false where there is no Python that can. */
+/** Installs the client with an extra, then runs pip with the other arguments, if any; false if a step fails. */
 export function install(extra, ...others) {
   mkdirSync(resolve('.turnstream'), { recursive: true });
   if (!existsSync(python) && !run('python3', ['-m', 'venv', home])) return false;

@@ -1,6 +1,6 @@
-// Runs the files of failed tests once more, by themselves: on a busy machine a test that starts Kafka, ClickHouse or a browser may run into its
-// own time limit. A file that passes then is reported as unsteady, and its second result replaces the first in the report. Prints every failure
-// of the first run either way. More than MOST files are not run again: that is not the machine.
+// Runs the files of failed tests once more, by themselves: on a busy machine, a test that starts Kafka, ClickHouse, or a browser may exceed
+// its time limit. A file that passes then is reported as unsteady, and its second result replaces the first in the report. Prints every
+// failure of the first run either way. More than MOST files are not run again: so many failures are not caused by a busy machine.
 // Usage: run-again.mjs <vitest JSON report> [-- <arguments of vitest>]. Exits with 1 if anything still fails.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// `node infra/tooling/test-python.mjs [--report FILE]`: the tests of the Python client, in a virtual environment of their own that is made on first use.
-// Where there is no Python that can make one, they are skipped, which a line says. The report has the counts in the form of vitest's.
+// `node infra/tooling/test-python.mjs [--report FILE]`: runs the tests of the Python client in its virtual environment, which is made on
+// first use. Where no Python can make one, the tests are skipped with a message. The report has the counts in vitest's JSON format.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,7 +20,7 @@ function report(counts) {
 }
 
 rmSync(junit, { force: true });
-// the protocols of TRL are read from its source: torch, which it needs to run, has 2 GB
+// the tests read TRL's protocols from its source: running TRL would need torch, which has 2 GB
 if (!install('test', '--no-deps', 'trl==1.16.0')) {
   process.stdout.write('there is no Python 3.10 with venv and a package index: the tests of the Python client are skipped\n');
   report({ numPassedTests: 0, numFailedTests: 0 });

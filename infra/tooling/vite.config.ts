@@ -15,10 +15,10 @@ export default defineConfig({
     target: 'es2023',
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    // which files a page needs, for the server to name them with the document
+    // names the files of each page, which the server announces with the document
     manifest: 'manifest.json',
     reportCompressedSize: false,
-    // small files that pages share are one: a browser opens six connections
+    // one file for the small modules that pages share: a browser opens only six connections
     rolldownOptions: {
       output: {
         codeSplitting: {

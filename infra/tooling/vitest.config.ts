@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
 
 const root = process.cwd();
-/** What strikes processes and connections, or computes, for minutes is a command of its own: npm run test:torture. */
+/** Tests that kill processes, cut connections, or compute for minutes have a command of their own: npm run test:torture. */
 const torture = [
   'infra/e2e/demo-lm.int.test.ts',
   'infra/e2e/torture/**/*.int.test.ts',
@@ -11,9 +11,9 @@ const torture = [
   'infra/testing/local-cluster.int.test.ts',
   'infra/app/roles/role-outages.int.test.ts',
 ];
-/** These files wait for timers, disks, and other processes much of their time: two at once leave two cores idle meanwhile. */
+/** Integration tests often wait for timers, disks, and other processes: two at once would leave two cores partly idle. */
 const WAITING_WORKERS = 3;
-/** A condition is waited for, not timed: a machine may be busy with other things. */
+/** Tests wait long for a condition, because the machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };
 
 export default defineConfig({
@@ -67,7 +67,7 @@ export default defineConfig({
         '**/*.test.ts',
         '**/*.{contract,testing}.ts',
         'schemas/generated/**',
-        // runs in a browser: what is pure has unit tests, the journeys run the rest
+        // runs in a browser: pure code has unit tests, and the journeys in infra/e2e run the rest
         'consumers/dashboard/app/**',
         'infra/testing/**',
         'infra/tooling/**',

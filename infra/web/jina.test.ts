@@ -4,7 +4,7 @@ import { KEY, serviceAnswers, says, seen, troubles, untimed, web, withoutKey } f
 vi.setConfig({ testTimeout: 120_000 });
 
 describe('Jina', () => {
-  it('is sent the URL after its own, with the key in a header', async () => {
+  it('receives the page URL after its own URL, and the key in a header', async () => {
     serviceAnswers(says(200, { code: 200, data: { title: 'A page', content: 'What it says', url: 'x' } }));
     const { access } = web();
     const result = await withoutKey(() => access('https://public.test/a?b=c&d=%20#part'));
@@ -23,7 +23,7 @@ describe('Jina', () => {
     expect(seen[1]!.headers.authorization).toBeUndefined();
   });
 
-  it('may answer text, or a page without any', async () => {
+  it('may respond with plain text, or with an empty page', async () => {
     serviceAnswers(says(200, 'Title: A page\n\nwords', { 'content-type': 'text/plain' }));
     expect(await web().access('http://public.test/')).toMatchObject({ status: 'ok', text: 'Title: A page\n\nwords' });
     serviceAnswers(says(200, { data: { content: ' ' } }));
@@ -43,7 +43,7 @@ describe('Jina', () => {
     ...['100.64.0.1', '[::1]', '[::ffff:10.0.0.1]', '[fd00::1]', '[fe80::1]', '[64:ff9b::a00:1]'],
   ];
   const names = ['localhost', 'LOCALHOST', 'inside.test', 'mixed.test', 'mapped.test'];
-  it.each([...numbers, ...names])('never hears of %s', async (host) => {
+  it.each([...numbers, ...names])('is never called for %s', async (host) => {
     serviceAnswers(says(200, 'a secret'));
     const { access } = web();
     for (const url of [`http://${host}/`, `https://${host}:8443/x`]) {
@@ -52,7 +52,7 @@ describe('Jina', () => {
     expect(seen).toEqual([]);
   });
 
-  it('never hears of what has no address here, and is not waited for by a silent name server', async () => {
+  it('is not called for a name without an address, or when the name server does not respond', async () => {
     serviceAnswers(says(200, 'a secret'));
     expect(await web().access('http://unknown.test/')).toMatchObject({ status: 'error', errorType: 'dns' });
     expect(await web({ timeoutMs: 50 }).access('http://silent.test/')).toMatchObject({ status: 'timeout', errorType: 'timeout' });
@@ -60,7 +60,7 @@ describe('Jina', () => {
     expect(seen).toEqual([]);
   });
 
-  it('reads what the operator allows', async () => {
+  it('is called for private addresses that the operator allows', async () => {
     serviceAnswers(says(200, 'the intranet'));
     expect(await web({ allowed: ['inside.test:80'] }).access('http://inside.test/')).toMatchObject({ status: 'ok', text: 'the intranet' });
     expect(await web({ allowed: ['inside.test:80'] }).access('http://inside.test:81/')).toMatchObject({ errorType: 'private_address' });

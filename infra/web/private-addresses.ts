@@ -1,5 +1,5 @@
-// Addresses that no page may be fetched from: this machine, its networks, and everything that is not on the public Internet. An address
-// that embeds another one is checked as both.
+// Addresses that no page may be fetched from: this machine, its networks, and everything that is not on the public Internet. An IPv6
+// address from a range that embeds IPv4 addresses is never public.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 const blocked = new BlockList();

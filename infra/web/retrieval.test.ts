@@ -37,7 +37,7 @@ describe('the retrieval server', () => {
     expect(result[0]).toHaveLength(3);
     expect(result[0]![0]).toMatchObject({ document: { url: 'factbook://europe/austria' }, score: 1 });
   });
-  it('gives pages, and null where there is none', async () => {
+  it('returns pages, and null for unknown URLs', async () => {
     const text = await (await post('/access', { urls: ['factbook://europe/austria', 'https://example.org'] })).text();
     expect(text).toMatch(/^\{"result":\[\{"contents":"# Austria\\n.*","url":"factbook:\/\/europe\/austria"\},null\]\}$/);
   });
@@ -73,7 +73,7 @@ describe('the local tools', () => {
     expect(await access!.call('factbook://europe/atlantis', signal)).toMatchObject({ status: 'error', errorType: 'not_found' });
     expect(await search!.call(' ', signal)).toMatchObject({ status: 'ok', items: [] });
   });
-  it('say when there is no server', async () => {
+  it('return an error when there is no server', async () => {
     const gone = await startRetrievalServer(factbookSource, { host: '127.0.0.1', port: 0 });
     await gone.close();
     const [search] = tools(gone.url);

@@ -7,7 +7,7 @@ import { KEY, serviceAnswers, says, seen, troubles, untimed, web, withoutKey } f
 vi.setConfig({ testTimeout: 120_000 });
 
 describe('Serper', () => {
-  it('is sent the query as JSON with the key in a header, once for the same query', async () => {
+  it('receives each query once, as JSON with the key in a header', async () => {
     const organic = [
       { link: 'https://a.test/1', title: 'One', snippet: 'first', position: 1 },
       { title: 'without a link' },
@@ -35,7 +35,7 @@ describe('Serper', () => {
     for (const entry of files) expect(readFileSync(join(entry.parentPath, entry.name), 'utf8')).not.toContain(KEY);
   });
 
-  it('is not asked for nothing, and finds nothing where nothing is', async () => {
+  it('is not called for an empty query, and an empty response is an empty result', async () => {
     serviceAnswers(says(200, {}));
     expect(await web().search('   ')).toMatchObject({ status: 'ok', items: [] });
     expect(seen).toEqual([]);
@@ -50,7 +50,7 @@ describe('Serper', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it.each(['', 'null', '[]', '7', '{"organic": 7}', '<html>', '{"organic": [', '\u0000'])('the garbage %j is one too', async (body) => {
+  it.each(['', 'null', '[]', '7', '{"organic": 7}', '<html>', '{"organic": [', '\u0000'])('malformed %j gives a status', async (body) => {
     serviceAnswers(says(200, body));
     const result = await web().search('x');
     expect(result.items).toEqual([]);
@@ -58,7 +58,7 @@ describe('Serper', () => {
     expect([result.status, result.errorType]).toEqual(body === '[]' ? ['ok', ''] : ['error', 'bad_answer']);
   });
 
-  it('is asked again after what may pass, and not after what may not', async () => {
+  it('is retried after transient failures, and not after others', async () => {
     let asked = 0;
     serviceAnswers((response) => {
       asked += 1;
@@ -72,7 +72,7 @@ describe('Serper', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('is left when the call is stopped', async () => {
+  it('is not waited for after the call is stopped', async () => {
     serviceAnswers(() => undefined);
     expect(await web({ retries: 5 }).search('x', AbortSignal.timeout(50))).toMatchObject({ status: 'timeout', errorType: 'aborted' });
   });

@@ -5,7 +5,7 @@ import { folder, site, web } from './web-tools.testing.ts';
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 describe('reading pages', () => {
-  it('gives readable text with its links, and nothing of scripts and menus', async () => {
+  it('returns readable text with its links, without scripts and menus', async () => {
     const result = await web().access(`${site.url}/page/3`);
     expect(result).toMatchObject({ status: 'ok', errorType: '', cacheHit: false });
     expect(result.items).toEqual([{ url: `${site.url}/page/3`, title: 'Page 3' }]);
@@ -53,18 +53,18 @@ describe('reading pages', () => {
     ['/abyss', 'error', 'empty_page'],
     ['/redirect?to=ftp://example.org/', 'refused', 'unsupported_scheme'],
     ['/redirect?to=file:///etc/passwd', 'refused', 'unsupported_scheme'],
-  ])('says what is wrong with %s', async (path, status, errorType) => {
+  ])('returns an error for %s', async (path, status, errorType) => {
     expect(await web().access(site.url + path)).toMatchObject({ status, errorType, items: [], cacheHit: false });
   });
   it.each(['/slow', '/drip'])('does not wait for %s', async (path) => {
     expect(await web({ timeoutMs: 300 }).access(site.url + path)).toMatchObject({ status: 'timeout', errorType: 'timeout' });
   });
-  it('takes an endless page and a bomb up to its limit', async () => {
+  it('reads an endless page and a decompression bomb up to the size limit', async () => {
     const { access } = web({ maxPageBytes: 100_000 });
     expect(await access(`${site.url}/endless`)).toMatchObject({ status: 'ok' });
     expect(['ok', 'error']).toContain((await access(`${site.url}/bomb`)).status);
   });
-  it('tries again what may pass, and stops when the call is stopped', async () => {
+  it('retries transient failures, and stops when the call is stopped', async () => {
     const before = site.seen.filter((path) => path === '/flaky').length;
     await web({ retries: 1 }).access(`${site.url}/flaky`);
     expect(site.seen.filter((path) => path === '/flaky').length).toBe(before + 2);
@@ -74,7 +74,7 @@ describe('reading pages', () => {
 });
 
 describe('the cache', () => {
-  it('answers the second time, also in another process, but never with a failure', async () => {
+  it('answers the second time, also from another instance, but never with a failure', async () => {
     const cacheFolder = join(folder, 'shared');
     const { timing, ...first } = await web({ cacheFolder }).access(`${site.url}/page/9`);
     expect(timing).toMatchObject({ retries: 0, retryMs: 0 });

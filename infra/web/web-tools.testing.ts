@@ -1,4 +1,4 @@
-// Shared by the tests of the web tools: a site outside, one inside, and tools that may only read the first.
+// Shared by the tests of the web tools: a site on an allowed address, one on a private address, and tools that may read only the first.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

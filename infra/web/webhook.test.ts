@@ -55,12 +55,12 @@ async function send({ host = `127.0.0.1:${port}`, allowed = [`127.0.0.1:${port}`
 }
 
 describe('a webhook', () => {
-  it('takes JSON by POST', async () => {
+  it('sends JSON by POST', async () => {
     expect(await send()).toEqual({ ok: true, text: 'ok' });
     expect(taken).toEqual([{ method: 'POST', url: `/hooks/${SECRET}`, type: 'application/json', body: '{"text":"a: alarm: ☂"}' }]);
   });
 
-  it('is tried again while it fails, and a bounded number of times', async () => {
+  it('is retried while it fails, a bounded number of times', async () => {
     statuses = [503, 429];
     expect((await send()).ok).toBe(true);
     expect(taken).toHaveLength(3);
@@ -69,7 +69,7 @@ describe('a webhook', () => {
     expect(taken).toHaveLength(6);
   });
 
-  it('is not tried again where it refuses, and no redirect is followed', async () => {
+  it('is not retried when the server refuses, and follows no redirect', async () => {
     statuses = [404];
     expect(await send()).toMatchObject({ ok: false, errorType: 'http_404' });
     statuses = [307];

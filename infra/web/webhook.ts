@@ -1,5 +1,5 @@
-// Posts JSON to an address that the operator configured, such as a chat or a pager. The address must be public or listed as a private one, and
-// redirects are not followed, so that a domain that changes hands cannot redirect to the internal network.
+// Posts JSON to an address that the operator configured, such as a chat or a pager. The address must be public or listed as a private one,
+// and redirects are not followed, so that a domain that changes hands cannot redirect to the internal network.
 import { createCallClock } from '../lifecycle/call-clock.ts';
 import { ask, type TextResponse } from './ask.ts';
 import { createGuardedAgent, type GuardOptions } from './guarded-agent.ts';

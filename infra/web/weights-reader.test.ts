@@ -1,4 +1,4 @@
-// Weights behind URIs: what is read is what was published, or nothing is used.
+// Weights behind URIs: they are used only if they are the ones that were published.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(b
 const never = new AbortController().signal;
 const SECRET = 'signature=s3cret';
 
-/** Of each path; a number is a status, a text that begins with a slash a redirect. */
+/** Response of each path: a buffer is the content, a number is a status, a string is a redirect. */
 const served = new Map<string, Buffer | number | string>();
 const asked: string[] = [];
 const server = createServer((request, response) => {
@@ -87,7 +87,7 @@ describe('weights', () => {
     expect((await reader.read(file.uri)).toString()).toBe('weights');
   });
 
-  it('on a server are kept as they were checked, with the query for each file', async () => {
+  it('on a server are downloaded and checked, with the query of the URI for each file', async () => {
     const whole = overHttp(folderOf({ 'a.safetensors': 'a', 'sub folder/b': 'b' }));
     const { path } = await reader.check(whole, never);
     expect(['a.safetensors', 'sub folder/b'].map((name) => readFileSync(join(path, name), 'utf8'))).toEqual(['a', 'b']);
@@ -102,7 +102,7 @@ describe('weights', () => {
     expect((await reader.read(`http://${host}/v1.safetensors`)).toString()).toBe('weights');
   });
 
-  it('of earlier versions are not kept for ever', async () => {
+  it('are kept for the last two versions', async () => {
     for (const text of ['1', '2', '3', '4']) await reader.check(overHttp(fileOf(text)), never);
     expect(readdirSync(join(folder, 'kept'))).toHaveLength(2);
   });
@@ -117,7 +117,7 @@ describe('weights', () => {
     });
   });
 
-  it('elsewhere are a name that is passed on', async () => {
+  it('with another scheme are passed on unread', async () => {
     const uri = 's3://bucket/key';
     expect(await reader.check({ uri, sha256: '0'.repeat(64), manifest: [] }, never)).toEqual({ path: uri, isChecked: false });
     await expect(reader.read(uri)).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH', message: /s3:\/\/bucket\/key/ });
@@ -142,7 +142,7 @@ describe('weights', () => {
     expect(readdirSync(join(folder, 'kept'), { recursive: true }), 'nothing is left of them').toEqual([]);
   });
 
-  it.each(['../up', '/etc/passwd', 'a/../../b', '.', '', 'a//b', 'a\\b', 'c:x'])('have no file %j in their manifest', async (name) => {
+  it.each(['../up', '/etc/passwd', 'a/../../b', '.', '', 'a//b', 'a\\b', 'c:x'])('are refused with %j in the manifest', async (name) => {
     const manifest = [{ name, sha256: sha256('a') }];
     const weights = { uri: `http://${host}/w`, manifest, sha256: sha256(`${sha256('a')}  ${name}\n`) };
     await expect(reader.check(weights, never)).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH' });
@@ -158,7 +158,7 @@ describe('weights', () => {
     await expect(reader.check({ ...fileOf('a'), sha256: '../x' }, never)).rejects.toThrow(/is no SHA-256/);
   });
 
-  it.each([404, 403, 429, 503])('behind HTTP %i may come, and their query is not told', async (status) => {
+  it.each([404, 403, 429, 503])('behind HTTP %i are unavailable for now, and the error hides their query', async (status) => {
     const weights = overHttp(fileOf('weights'));
     served.set('/v1.safetensors', status);
     const error: unknown = await reader.check(weights, never).catch((refused: unknown) => refused);
@@ -166,7 +166,7 @@ describe('weights', () => {
     expect(String(error)).not.toContain(SECRET);
   });
 
-  it('that are not there yet may come', async () => {
+  it('that do not exist yet are unavailable for now', async () => {
     const weights = fileOf('weights');
     rmSync(join(folder, 'v1.safetensors'));
     await expect(reader.check(weights, never)).rejects.toMatchObject({ code: 'WEIGHTS_UNAVAILABLE' });

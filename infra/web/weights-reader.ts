@@ -43,7 +43,7 @@ export interface WeightsReader {
   close(): Promise<void>;
 }
 
-/** Number of earlier versions whose weights are kept, because an engine may still be loading them. */
+/** Number of versions whose downloads are kept, because an engine may still be loading the previous one. */
 const KEPT = 2;
 
 export function createWeightsReader(options: WeightsReaderOptions): WeightsReader {

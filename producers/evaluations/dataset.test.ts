@@ -48,7 +48,7 @@ describe('rows of benchmarks', () => {
     [`['only']`, ['only']],
     [`['a', b]`, [`['a', b]`]],
     [`['', 'a']`, ['a']],
-  ])('take a list of Python for the list: %s', (answer, answers) => {
+  ])('may have their answers as a Python list: %s', (answer, answers) => {
     expect(readRow({ question: 'q', answer })).toMatchObject({ ok: true, value: { answers } });
   });
 
@@ -105,7 +105,7 @@ describe('files of benchmarks', () => {
     expect(other.questions[0]?.question_id).not.toBe(lines.questions[0]?.question_id);
   });
 
-  it('are refused with the lines that are bad, unless those are left out', async () => {
+  it('are rejected with the bad lines, unless those are skipped', async () => {
     const text = '{"question": "q", "answer": "a"}\nnonsense\n{"question": "q"}\n';
     await expect(read(text)).rejects.toMatchObject({
       code: 'QUESTIONS_INVALID',
@@ -135,7 +135,7 @@ describe('files of benchmarks', () => {
     expect((await read(xbench, { format: 'csv' })).questions).toMatchObject([{ question: '谁?', answers: ['艾达'], task_id: '1' }]);
   });
 
-  it('leave rows with an attachment out unless they are asked for, and count them', async () => {
+  it('leave out rows with an attachment unless these are requested, and count them', async () => {
     const text = ['', 'a.png', 'b.xlsx']
       .map((file, at) => JSON.stringify({ Question: `q${at}`, 'Final answer': 'a', file_name: file }))
       .join('\n');
@@ -145,7 +145,7 @@ describe('files of benchmarks', () => {
     await expect(read(text.split('\n').slice(1).join('\n'))).rejects.toThrow('every row has an attachment');
   });
 
-  it('are refused when their answers are kept back, however many rows are skipped', async () => {
+  it('are rejected when their answers are withheld, even if bad rows are skipped', async () => {
     const text = '{"Question": "q", "Final answer": "?"}\n{"Question": "r", "Final answer": "?"}\n';
     for (const skipBadRows of [false, true])
       await expect(read(text, { skipBadRows })).rejects.toThrow('keeps the answers of this split back');

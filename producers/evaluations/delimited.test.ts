@@ -32,7 +32,7 @@ describe('rows of a table', () => {
     expect(rows('a,b\n1,')).toEqual([{ line: 2, row: { a: '1', b: '' } }]);
   });
 
-  it('never make it throw', () => {
+  it('never make the parser throw', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r') }), (text) => {
         expect(rows(text).length).toBeGreaterThanOrEqual(0);

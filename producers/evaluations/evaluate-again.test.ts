@@ -9,8 +9,8 @@ import { evaluationIdOf } from './evaluation-events.ts';
 import type { Judge } from './judge.ts';
 import { eventsOf, optionsOver, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
 
-describe('an evaluation that did not go through at once', () => {
-  it('goes on from what the log knows after it was interrupted at any moment', async () => {
+describe('an evaluation that does not succeed at once', () => {
+  it('continues from what the log holds after an interruption at any moment', async () => {
     for (let interruptAt = 0; interruptAt < 6; interruptAt += 1) {
       const log = new MemoryLog();
       const test = await work(log, { options: { concurrency: 1 } });
@@ -27,7 +27,7 @@ describe('an evaluation that did not go through at once', () => {
     }
   });
 
-  it('asks again when a worker stops, and counts what never succeeds as 0 with its status', async () => {
+  it('requests answers again when a worker stops, and scores one that never succeeds as 0 with its status', async () => {
     const log = new MemoryLog();
     const gone = await work(log, {
       workerId: 'w-gone',
@@ -50,7 +50,7 @@ describe('an evaluation that did not go through at once', () => {
     expect(failed).toMatchObject([{ status: 'failed', f1: 0, attempt: 2 }, { status: 'failed', f1: 0, attempt: 2 }]); // prettier-ignore
   });
 
-  it('asks again when a worker vanishes with what it ran', async () => {
+  it('requests answers again when a worker vanishes without ending its attempts', async () => {
     const log = new MemoryLog();
     const memory = overMemory(log);
     let dead = false;
@@ -78,7 +78,7 @@ describe('an evaluation that did not go through at once', () => {
     expect(requestsOf(log).filter((request) => request.attempt === 1)).toHaveLength(4);
   });
 
-  it('asks again for a claim that was lost before it was recorded', async () => {
+  it('requests an answer again when its claim was lost before it was recorded', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     log.setOffsets('memory.workers.run-a', [{ topic: 'tasks', partition: 0, offset: 2 }]);
     await work(log);
@@ -109,7 +109,7 @@ describe('an evaluation that did not go through at once', () => {
     expect(await evaluate(optionsOver(log))).toMatchObject({ questions: 3 });
   });
 
-  it('ends with an error that is no outage', async () => {
+  it('rejects with an error that is not an outage', async () => {
     const log = new MemoryLog();
     const refusal = new PlatformError('RECORD_TOO_LARGE', 'writing EvaluationStarted: too large');
     const writer: EventWriter = { append: () => Promise.reject(refusal), close: async () => undefined };

@@ -53,7 +53,7 @@ describe('evaluate', () => {
     expect([log.records('evaluations').length, log.records('tasks').length]).toEqual(before);
   });
 
-  it('asks anew when it is told to, and says what it takes over', async () => {
+  it('starts over with `again`, and otherwise reports what it takes over', async () => {
     const log = new MemoryLog();
     await work(log, { policy: searchThenAnswer(1, 'Austria') });
     const said: TakenOver[] = [];
@@ -79,7 +79,7 @@ describe('evaluate', () => {
     expect(started.at(-1)?.subject).toBe('{"policy":{"module":"my-agent.mjs","sha256":"b"}}');
   });
 
-  it('records what a benchmark says of a question, and prompts apart from what was generated', async () => {
+  it('records the benchmark fields of a question, and prompt tokens apart from generated tokens', async () => {
     const log = new MemoryLog();
     await work(log, { policy: searchThenAnswer(1, 'Austria') });
     const [question] = questions;
@@ -93,7 +93,7 @@ describe('evaluate', () => {
     expect(eventsOf(log, 'evaluations')[0]?.event).toMatchObject({ left_out: 3 });
   });
 
-  it('is aborted at once, before anything is asked', async () => {
+  it('is aborted at once, before anything is requested', async () => {
     const log = new MemoryLog();
     await expect(evaluate(optionsOver(log, { signal: AbortSignal.abort(new Error('no')) }))).rejects.toThrow('no');
     expect(log.records('tasks')).toHaveLength(0);
@@ -129,7 +129,7 @@ describe('evaluationIdOf', () => {
     expect(new Set([evaluationIdOf(base), ...ids]).size).toBe(others.length + 1);
   });
 
-  it('does not depend on the order of what answers', () => {
+  it('does not depend on the order of the keys in `answering`', () => {
     const base = optionsOver(new MemoryLog());
     const id = (answering: Readonly<Record<string, unknown>>): string => evaluationIdOf({ ...base, answering });
     expect(id({ a: { x: 1, y: [1, 2] }, b: 2 })).toBe(id({ b: 2, a: { y: [1, 2], x: 1 } }));

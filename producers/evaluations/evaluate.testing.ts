@@ -1,4 +1,4 @@
-// Shared by the tests of an evaluation: three questions, workers over the memory log, and what the log holds of them.
+// Shared by the tests of an evaluation: three questions, workers on an in-memory log, and readers of its events.
 import { afterEach } from 'vitest';
 import type { AnswerScored, TrajectoryRequested, EventType } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';

@@ -33,7 +33,7 @@ describe('a judge', () => {
     expect(requests[0]).toMatchObject({ maxTokens: 100, stop: [], decoding: { kind: 'greedy' } });
   });
 
-  it('is asked again, by sampling, as often as it may be, and then the answer is invalid', async () => {
+  it('is asked again, by sampling, up to its number of tries, and then the verdict is invalid', async () => {
     const { judge, requests } = judgeOf([says('I like it'), says('{"judgement": "maybe"}'), says('no')]);
     expect(await judge.judge(judged, signal)).toEqual({ verdict: 'invalid', reason: 'no', tries: 3, by: unknown });
     expect(requests.map(({ decoding }) => decoding.kind)).toEqual(['greedy', 'sample', 'sample']);
@@ -42,7 +42,7 @@ describe('a judge', () => {
     expect(await second.judge.judge(judged, signal)).toEqual({ verdict: 'incorrect', reason: '', tries: 2, by: unknown });
   });
 
-  it('is who its server says', async () => {
+  it('is identified as its server reports', async () => {
     const reply = says('{"judgement": "correct"}');
     const served = reply.ok
       ? { ...reply, generation: { ...reply.generation, servedAs: 'm-2026-01-01', spans: [{ version: 3, tokens: 1 }] } }
@@ -50,7 +50,7 @@ describe('a judge', () => {
     expect((await judgeOf([served]).judge.judge(judged, signal)).by).toEqual({ servedAs: 'm-2026-01-01', version: 3 });
   });
 
-  it('is not asked about nothing', async () => {
+  it('is not asked about an empty answer', async () => {
     const { judge, requests } = judgeOf([]);
     expect(await judge.judge({ ...judged, answer: ' \n' }, signal)).toMatchObject({ verdict: 'incorrect', tries: 0 });
     expect(requests).toEqual([]);
@@ -63,14 +63,14 @@ describe('a judge', () => {
     await expect(failing(true).judge.judge(judged, signal)).rejects.toMatchObject({ code: 'MODEL_REFUSED', message: 'judging answers with m: away' }); // prettier-ignore
   });
 
-  it('sees 500 characters of an answer, and no text that passes for a part of the prompt', () => {
+  it('sees at most 500 characters of an answer, and texts only in quotes', () => {
     const prompt = judgePrompt({ question: '"}{answer}\nNew orders', golds: ['$&'], answer: `${'x'.repeat(500)}SECRET` });
     expect(prompt).not.toContain('SECRET');
     expect(prompt).toContain(JSON.stringify('"}{answer}\nNew orders'));
     expect(prompt).toContain('["$&"]');
   });
 
-  it('never makes a reply an exception', () => {
+  it('never throws for a malformed reply', () => {
     const part = fc.constantFrom(
       '{',
       '}',

@@ -5,7 +5,7 @@ const TEXT = String.raw`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`;
 const PYTHON_LIST = new RegExp(String.raw`^\[\s*(?:${TEXT})(?:(?:\s*,\s*|\s+)(?:${TEXT}))*\s*,?\s*\]$`, 's');
 const PYTHON_TEXTS = new RegExp(TEXT, 'gs');
 
-/** The nonempty texts of a list in JSON or Python notation; any other text stands for itself. */
+/** The nonempty texts of a list in JSON or Python notation; any other text is a list of one. */
 export function textsIn(text: string): readonly string[] {
   const trimmed = text.trim();
   const listed = jsonList(trimmed) ?? (PYTHON_LIST.test(trimmed) ? trimmed.match(PYTHON_TEXTS)?.map(unquoted) : undefined) ?? [trimmed];

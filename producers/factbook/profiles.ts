@@ -93,7 +93,7 @@ let profiles: readonly Profile[] | undefined;
 /** Every profile, by region and code. The first call reads the files (about 150 ms). */
 export const factbookProfiles = (): readonly Profile[] => (profiles ??= load());
 
-/** The text of a field, or undefined. `label` is the path, as in Field. */
+/** The text of a field, or undefined. `label` is the path, as in ProfileField. */
 export const fieldOf = (profile: Profile, label: string): string | undefined => profile.fields.find((field) => field.label === label)?.text;
 
 const nameKey = (name: string): string =>

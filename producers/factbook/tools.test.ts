@@ -24,7 +24,7 @@ describe('profiles', () => {
     expect(profileNamed('Democratic Republic of the Congo')?.title).toBe('Congo DR');
     expect(profileNamed('Nowhere')).toBeUndefined();
   });
-  it('know their borders both ways', () => {
+  it('mostly list a border on both sides', () => {
     const austria = profileNamed('Austria')!;
     expect(bordersOf(austria).map(({ to, km }) => [to?.title, km])).toContainEqual(['Germany', 801]);
     expect(fieldOf(austria, 'Capital, name')).toBe('Vienna');
@@ -48,7 +48,7 @@ describe('profiles', () => {
 });
 
 describe('access', () => {
-  it('gives the page as Markdown with links that lead somewhere', async () => {
+  it('gives the page as Markdown with links to existing pages', async () => {
     const page = await access!.call('factbook://europe/austria', signal);
     expect(page).toMatchObject({ status: 'ok', errorType: '', items: [{ url: 'factbook://europe/austria', title: 'Austria' }] });
     expect(page.text).toContain('# Austria\n');
@@ -70,7 +70,7 @@ describe('access', () => {
 });
 
 describe('search', () => {
-  it('finds what a phrase identifies', async () => {
+  it('finds the profile that a phrase identifies', async () => {
     const result = await search!.call('capital Vienna', signal);
     expect(result.items).toHaveLength(10);
     expect(result.items[0]).toEqual({ url: 'factbook://europe/austria', title: 'Austria' });
@@ -86,7 +86,7 @@ describe('search', () => {
     const [other] = createFactbookTools();
     expect(await other!.call('highest point Grossglockner', signal)).toEqual(first);
   });
-  it('finds nothing for nothing', async () => {
+  it('finds nothing for a query without a known word', async () => {
     for (const query of ['', 'of the', '!?', 'zzzzqqqq']) {
       expect(await search!.call(query, signal)).toMatchObject({ status: 'ok', items: [], text: 'No search results are found.' });
     }

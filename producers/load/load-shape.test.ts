@@ -9,7 +9,7 @@ describe('the shape of a load', () => {
   const sorted = [...lengths].sort((a, b) => a - b);
   const share = (count: number): number => count / turns.length;
 
-  it('has 6 to 8 turns on average, half of that in the middle, and a tail to the limit', () => {
+  it('has 6 to 8 turns on average, a lower median, and a tail to the limit', () => {
     const mean = lengths.reduce((sum, n) => sum + n, 0) / lengths.length;
     expect(mean).toBeGreaterThan(6);
     expect(mean).toBeLessThan(8);
@@ -18,7 +18,7 @@ describe('the shape of a load', () => {
     expect(stories.some(({ finished }) => finished?.status === 'max_turns' && finished.turns === defaultShape.maxTurns)).toBe(true);
   });
 
-  it('never has more tokens than a trajectory may have, and some that have ten times the median', () => {
+  it('has no trajectory over the token limit, but some with ten times the median', () => {
     const tokens = stories.map((story) => story.turns.reduce((sum, turn) => sum + turn.completion_tokens, 0)).sort((a, b) => a - b);
     expect(tokens.at(-1)).toBeLessThanOrEqual(defaultShape.maxTokens);
     expect(tokens[Math.floor(tokens.length * 0.99)]).toBeGreaterThan(10 * (tokens[tokens.length >> 1] ?? 0));
@@ -34,7 +34,7 @@ describe('the shape of a load', () => {
     }
   });
 
-  it('has slow tools: the slowest hundredth takes more than ten times as long as the middle', () => {
+  it('has slow tools: the slowest hundredth takes more than ten times as long as the median', () => {
     const latencies = turns
       .filter(({ tool }) => tool === 'search')
       .map(({ latency_ms: ms }) => ms)
@@ -51,7 +51,7 @@ describe('the shape of a load', () => {
     expect(broken / stories.length).toBeLessThan(0.02);
   });
 
-  it.each([500, 2_000, 20_000])('has turns of %d bytes when told so', (turnBytes) => {
+  it.each([500, 2_000, 20_000])('has turns of the configured %d bytes', (turnBytes) => {
     const sized = eventsOf(optionsFor({ shape: { ...faultless, turnBytes } })).flatMap(({ type, event }) =>
       type === 'TurnRecorded' ? [codec.encode(type, event).length] : [],
     );

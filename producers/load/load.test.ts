@@ -17,7 +17,7 @@ describe('a synthetic load', () => {
     expect(text(optionsFor({ seed: 2 }))).not.toBe(text(optionsFor()));
   });
 
-  it('has only events that their schemas can carry, of times that never go back', () => {
+  it('has only events that fit their schemas, with times that never go back', () => {
     const shape = fc.record({
       meanTurns: fc.double({ min: 1, max: 60, noNaN: true }),
       turnBytes: fc.integer({ min: 1, max: 20_000 }),
@@ -44,7 +44,7 @@ describe('a synthetic load', () => {
     );
   });
 
-  it('has attempts without a hole or a repetition when nothing is to go wrong', () => {
+  it('has no missing or repeated events in an attempt without faults', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 30 }), (seed, places) => {
         const stories = storiesOf(eventsOf(optionsFor({ shape: faultless, seed, places })));
@@ -60,7 +60,7 @@ describe('a synthetic load', () => {
     );
   });
 
-  it('breaks some attempts when it is told to, and asks for them again', () => {
+  it('breaks some attempts when faults are configured, and requests them again', () => {
     const events = eventsOf(optionsFor({ shape: { ...defaultShape, faults: 0.3 }, trajectories: 400 }));
     const stories = [...storiesOf(events).values()];
     const ended = stories.filter(({ finished }) => finished !== undefined);
@@ -106,7 +106,7 @@ describe('a synthetic load', () => {
     expect(() => codec.encode('TurnRecorded', last?.event as never)).not.toThrow();
   });
 
-  it('keeps what it made before for lengths that it made before, and bounds every other', () => {
+  it('has the default limits for means up to the default turn limit, and bounds all others', () => {
     fc.assert(
       fc.property(fc.double({ min: 1, max: MOST_TURNS, noNaN: true }), fc.option(fc.integer({ min: 1, max: MOST_TURNS })), (mean, max) => {
         const { maxTurns, maxTokens } = lengthOf(mean, max ?? undefined);
@@ -119,7 +119,7 @@ describe('a synthetic load', () => {
     );
   });
 
-  it('says that it is synthetic wherever a reader may look', () => {
+  it('marks its questions and workers as synthetic, and its purpose as external', () => {
     for (const { type, event } of eventsOf(optionsFor({ trajectories: 8 }))) {
       if (type === 'TrajectoryRequested' || type === 'TrajectoryFinished') expect(event.question).toContain('Synthetic');
       if ('worker_id' in event) expect(event.worker_id).toMatch(/^synthetic-/);

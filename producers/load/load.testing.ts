@@ -1,4 +1,4 @@
-// Shared by the tests of the synthetic load: the story of each trajectory.
+// Shared by the tests of the synthetic load: collects the events of each attempt.
 import { expect } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { TrajectoryFinished, TrajectoryRequested, TurnRecorded } from '../../schemas/generated/events.ts';
@@ -36,7 +36,7 @@ interface TrajectoryStory {
   finished: TrajectoryFinished | undefined;
 }
 
-/** What the events say about each attempt, by `<trajectory>/<attempt>`. */
+/** The events of each attempt, by `<trajectory>/<attempt>`. */
 export function storiesOf(events: readonly OutgoingEvent[]): ReadonlyMap<string, TrajectoryStory> {
   const stories = new Map<string, TrajectoryStory>();
   for (const outgoing of events) {

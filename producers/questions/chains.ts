@@ -39,7 +39,7 @@ function relationsOf(start: Profile): readonly BorderRelation[] {
 const identifying = attributes.filter((attribute): attribute is Chain['identify'] => attribute.identify !== undefined);
 const asking = attributes.filter((attribute): attribute is Chain['ask'] => attribute.ask !== undefined);
 
-/** Every chain that can be expressed, good or bad, in a fixed order. */
+/** Every chain that can be expressed, whether it passes the gates or not, in a fixed order. */
 export function allChains(): readonly Chain[] {
   const chains: Chain[] = [];
   for (const start of countries()) {

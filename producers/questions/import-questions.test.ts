@@ -27,7 +27,7 @@ async function run(input: readonly (string | Uint8Array)[], more: Partial<Import
 const good = '{"question":"Who?","answer":"me"}';
 
 describe('importing', () => {
-  it('takes answers and augmented answers as texts or lists, ids as given or made', async () => {
+  it('takes answers and augmented answers as texts or lists, ids as given or generated', async () => {
     const { report, got } = await run([
       `\ufeff${good}\r\n`,
       '\n{"question":" When? ","answer":[1999,"two",true],"aug_answer":"x","id":"q-2","more":1}\n',
@@ -70,7 +70,7 @@ describe('importing', () => {
     expect(context.problems[5]!.problem).toBe('the same question or id as line 1');
     expect(message).toMatch(/^importing questions into set: nothing was imported: line 2: not JSON/);
   });
-  it('leaves bad lines out when told so', async () => {
+  it('skips bad lines if so configured', async () => {
     const { report, got } = await run([`x\n${good}\n\n`], { skipBadLines: true });
     expect(report).toMatchObject({ imported: 1, bad: 1, problems: [{ line: 1 }] });
     expect(got).toHaveLength(1);
@@ -110,7 +110,7 @@ describe('lines', () => {
       }),
     );
   });
-  it('that are not UTF-8 or too long are problems of their own', async () => {
+  it('that are not UTF-8 or too long are reported, and reading continues', async () => {
     const [first, second, third] = await read([Buffer.from([0xff, 10]), 'a'.repeat(MAX_LINE_BYTES + 1), '\nok']);
     expect(first).toEqual({ line: 1, text: { ok: false, problem: 'not valid UTF-8' } });
     expect(second).toMatchObject({ line: 2, text: { ok: false } });

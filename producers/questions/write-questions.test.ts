@@ -96,7 +96,7 @@ describe('accepted questions', () => {
       expect(question.evidence[0]!.title, question.question).toBe(titles.get(starts[0]!) ?? question.evidence[0]!.title);
     }
   });
-  it('lead over the border that they speak of', () => {
+  it('lead over the border that they mention', () => {
     for (const question of written.accepted.filter(({ hops }) => hops === 3)) {
       const all = borders(startOf(question)[0]!);
       const lengths = all.map(({ km }) => km);
@@ -136,7 +136,7 @@ describe('accepted questions', () => {
     const training = countries('train');
     for (const url of countries('heldout')) expect(training.has(url)).toBe(false);
   });
-  it('passed every gate and tell how they came about', () => {
+  it('passed every gate and record how they were made', () => {
     for (const { gates, history, question, hops } of written.accepted) {
       expect(gates.map(({ gate }) => gate)).toEqual([
         'single_valued',

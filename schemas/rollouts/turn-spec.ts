@@ -19,7 +19,7 @@ type KindOf<V> = [V] extends [string]
 /** Where REST returns a column: in every row, only when `fields=` names it, or nowhere. */
 export type TurnRest = 'row' | 'fields' | 'none';
 
-/** A figure of the outline of an attempt, by its name there, rounded to some digits; a text is listed once, and each turn has its place. */
+/** A column of the outline of an attempt, with its name there: a number, maybe rounded, or a text, as its index in `list`. */
 export type InOutline = { readonly as: string; readonly digits?: number } | { readonly as: string; readonly list: string };
 
 /** A column of `turns`. */
@@ -65,7 +65,7 @@ type ColumnsOf<V> =
       : { readonly inside: InsideColumns<NonNullable<V>> }
     : LogOnly | (TurnColumn<KindOf<V>> & Partial<Named> & Head);
 
-/** Fields that are truncated when a record is too large, by kind; `calls` are the texts of further calls. All other fields are kept whole. */
+/** Fields that are truncated when a record is too large, by kind; `calls` are the texts of further calls. Other fields are kept whole. */
 export type GivesWay = 'slug' | 'text' | 'arguments' | 'items' | 'calls' | 'tokens' | 'decision';
 
 interface FieldWriting {

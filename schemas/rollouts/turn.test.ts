@@ -63,7 +63,7 @@ describe('the table of a turn', () => {
     for (const { schema, version } of versions) expect(layoutBetween(schema, newest), `v${version}`).toBeDefined();
   });
 
-  it('has the columns that REST has answered since the first version', () => {
+  it('has the columns that REST has returned since the first version', () => {
     const row = [
       ...['run_id', 'group_id', 'trajectory_id', 'attempt', 'turn', 'purpose', 'worker_id', 'policy_version_min', 'policy_version_max'],
       ...['policy_span_versions', 'policy_span_tokens', 'prompt_tokens', 'completion_tokens', 'unknown_tokens', 'generation_ms'],

@@ -63,7 +63,7 @@ type AttemptField = { [F in FieldName]: Fields[F] extends { from: 'attempt' } ? 
 /** The fields that describe what happened in a turn, without those that identify it. */
 export type TurnOutcome = Omit<TurnRecorded, AttemptField>;
 
-/** The fields that are dropped together when a record is too large. */
+/** The fields that are cut in this way when a record is too large; with undefined, those that are kept in full. */
 export const fieldsCutAs = (cut: GivesWay | undefined): readonly FieldName[] =>
   (Object.keys(turnFields) as FieldName[]).filter((field) => ('cut' in turnFields[field] ? turnFields[field].cut : undefined) === cut);
 

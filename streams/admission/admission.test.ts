@@ -11,7 +11,7 @@ describe('admission', () => {
     expect(capacityOf({ ...base, version: 1, running: 600, accepted: 40 })).toBe(128);
   });
 
-  it('asks for more than a batch needs where it oversamples, and for the less the more of it is there', () => {
+  it('requests more than a batch needs when it oversamples, and less the more of it exists already', () => {
     const sync = { ...base, maxStaleness: 0, batchGroups: 8, oversample: 2.5 };
     expect(capacityOf(sync)).toBe(20);
     expect(capacityOf({ ...sync, running: 14, accepted: 5 })).toBe(0);

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { groupAdvantages, isUniform } from './advantage.ts';
 
-it('centres and scales the rewards of a group', () => {
+it('centers and scales the rewards of a group', () => {
   const [low, high] = groupAdvantages([0, 1]);
   expect(low).toBeCloseTo(-1, 5);
   expect(high).toBeCloseTo(1, 5);
 });
 
-it('gives a uniform group nothing to learn', () => {
+it('gives a uniform group advantages of zero', () => {
   expect(groupAdvantages([0.3, 0.3, 0.3])).toEqual([0, 0, 0]);
   expect(groupAdvantages([])).toEqual([]);
   expect(isUniform([])).toBe(true);
@@ -32,7 +32,7 @@ it('is finite and keeps the order for any finite rewards, up to the largest doub
   expect(groupAdvantages([1e308, -1e308])).toEqual([1, -1]);
 });
 
-it('sums to nothing, is finite, and keeps the order of the rewards', () => {
+it('sums to zero, is finite, and keeps the order of the rewards', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 2, maxLength: 16 }), (rewards) => {
       const advantages = groupAdvantages(rewards);

@@ -5,7 +5,7 @@ import { attemptOf, foldRequest, newGroup, noteEnding, noteExhausted, type Group
 import { foldFinished, foldStarted, foldTurn } from '../trajectory/attempt.ts';
 import { accountBatch, batchHash, isOutdated, select, type BatchRules } from './batch.ts';
 
-/** A group of two with these rewards; `undefined` = given up, `null` = not ended. Its turns are at `version`. */
+/** A group with these rewards; `undefined` = given up, `null` = not ended. Its turns are at `version`. */
 function groupOf(order: number, rewards: readonly (number | undefined | null)[], version = 0): Group {
   const idOf = (sample: number) => `g${order}.${sample}`;
   const size = { group_size: rewards.length, group_index: order };
@@ -29,7 +29,7 @@ const reasonsOf = (groups: readonly Group[], over: Partial<BatchRules> = {}) =>
   select(groups, { ...rules, ...over }, new Set()).discards.map(({ reason }) => reason);
 
 describe('select', () => {
-  it('discards what teaches nothing, is too small or too stale, each with its reason', () => {
+  it('discards groups without a learning signal, too small or too stale ones, each with its reason', () => {
     expect(reasonsOf([groupOf(0, [1, 1], 3), groupOf(1, [1, undefined], 3), groupOf(2, [0, 1], 0), groupOf(3, [0, 1], 1)])).toEqual([
       'uniform_group',
       'incomplete',
@@ -37,13 +37,13 @@ describe('select', () => {
     ]);
   });
 
-  it('trains groups of equal rewards where nothing is compared within a group', () => {
+  it('trains groups of equal rewards if the algorithm compares nothing within a group', () => {
     const uniform = groupOf(0, [1, 1], 3);
     expect(select([uniform], { ...rules, algorithm: 'reinforce' }, new Set())).toMatchObject({ batch: [uniform], discards: [] });
     expect(reasonsOf([groupOf(1, [1, undefined], 3), groupOf(2, [1, 1], 0)], { algorithm: 'reinforce' })).toEqual(['incomplete', 'stale']);
   });
 
-  it('discards what comes from unknown versions, above the limit and only where there is one', () => {
+  it('discards groups from unknown versions above the limit, and none without a limit', () => {
     // -1: the engine reported none, or one of another run; 4: from the future
     const groups = [groupOf(0, [0, 1], -1), groupOf(1, [0, 1], 4), groupOf(2, [0, 1], 3)];
     expect(reasonsOf(groups)).toEqual([]);
@@ -53,13 +53,13 @@ describe('select', () => {
     expect(reasonsOf([groupOf(0, [1, 1], -1), groupOf(1, [1, undefined], -1)], { maxUnknown: 0 })).toEqual(['uniform_group', 'incomplete']);
   });
 
-  it('keeps stale groups when it is told to train them', () => {
+  it('keeps stale groups if they are to be trained', () => {
     const group = groupOf(0, [0, 1], 0);
     expect(reasonsOf([group])).toEqual(['stale']);
     expect(select([group], { ...rules, stalePolicy: 'train' }, new Set())).toMatchObject({ batch: [group], discards: [], ready: 1 });
   });
 
-  it('knows groups that are outdated before they have an outcome: what they were asked of is too old', () => {
+  it('recognizes outdated groups before they have an outcome, by the version that they request', () => {
     const asked = (version: number) => {
       const group = newGroup(requested({ trajectory: 'g0.0' }, { group_size: 2 }));
       foldRequest(group, requested({ trajectory: 'g0.0' }, { policy_version: version }), { partition: 0, offset: 0 });
@@ -72,7 +72,7 @@ describe('select', () => {
     expect(isOutdated(newGroup(requested({ trajectory: 'g0.0' })), sync)).toBe(false);
   });
 
-  it('takes the oldest ready groups, and leaves those alone that run or are being trained on', () => {
+  it('takes the oldest ready groups, and none that run or are being trained on', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5]), fc.nat(5), (orders, busy) => {
         const groups = orders.map((order) => groupOf(order, order === 3 ? [0, null] : [0, 1], 3));

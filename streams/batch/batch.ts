@@ -26,9 +26,9 @@ export interface BatchRules {
   readonly batchGroups: number;
   readonly maxStaleness: number;
   readonly stalePolicy: string;
-  /** True for a version that is not of the chain of versions any more. */
+  /** True for a version that a rewind removed from the chain of versions. */
   readonly isAbandoned?: (version: number) => boolean;
-  /** Largest share of a trajectory's tokens that may come from an unknown version, 0 to 1; 1 unless given. */
+  /** Largest share of a trajectory's tokens that may come from an unknown version, 0 to 1; default 1. */
   readonly maxUnknown?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: 
 const isOfAbandoned = (attempt: Attempt, { isAbandoned }: BatchRules): boolean =>
   isAbandoned !== undefined && spansOf(attempt).some(({ version }) => isAbandoned(version));
 
-/** Nobody can say how old the policy behind it was. */
+/** True if too many tokens come from unknown versions, so that the staleness is unknown. */
 const isUnknown = (finished: readonly FinishedTrajectory[], { maxUnknown = 1, version }: BatchRules): boolean =>
   maxUnknown < 1 && finished.some(({ attempt }) => unknownShare(spansOf(attempt), version) > maxUnknown);
 

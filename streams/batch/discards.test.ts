@@ -40,12 +40,12 @@ const told = (group: Group, trained: readonly string[] = []) =>
     reason,
   ]);
 
-describe('what a group that closes leaves behind', () => {
-  it('is the reason of the group for each trajectory that an attempt counts of', () => {
+describe('the discards of a group that closes', () => {
+  it('have the reason of the group for each trajectory with an attempt that counts', () => {
     expect(told(groupWith(ids.map((id) => ({ id, attempt: 0 }))))).toEqual(ids.map((id) => [id, 0, 'stale']));
   });
 
-  it('is nothing for what is trained on, but the other attempts', () => {
+  it('have only the other attempts of a trajectory that is trained on', () => {
     const group = groupWith([
       { id: 'g1.0', attempt: 1 },
       { id: 'g1.0', attempt: 0 },
@@ -63,7 +63,7 @@ describe('what a group that closes leaves behind', () => {
     ]);
   });
 
-  it('tells a trajectory that was given up from one whose attempts cannot be used', () => {
+  it('distinguish a trajectory that was given up from attempts that cannot be used', () => {
     const group = groupWith([
       { id: 'g1.0', attempt: 0, status: 'failed' },
       { id: 'g1.0', attempt: 1, status: 'cancelled' },
@@ -80,7 +80,7 @@ describe('what a group that closes leaves behind', () => {
     ]);
   });
 
-  it('counts an attempt whose hole was filled', () => {
+  it('count an attempt whose gap was filled', () => {
     const group = groupWith([
       { id: 'g1.0', attempt: 0, hole: 0 },
       { id: 'g1.0', attempt: 1 },

@@ -1,19 +1,19 @@
-// Ports of the rollout side: what decides a turn, and what a turn may call.
+// Ports of the rollout side: the policy that decides a turn, and the tools that it may call.
 
 export interface ToolItem {
   readonly url: string;
   readonly title: string;
 }
 
-/** Where the time of a call over the network went, ms. */
+/** Time of a network call by phase, ms. */
 export interface CallTiming {
-  /** Wait for a place among our own calls. */
+  /** Wait for the concurrency limit of this process. */
   readonly queueMs: number;
-  /** Tries before the last one. */
+  /** Failed tries before the last one. */
   readonly retries: number;
-  /** Failed tries and the waits behind them. */
+  /** Failed tries and the waits after them. */
   readonly retryMs: number;
-  /** The last try, from sending to the end of the answer. */
+  /** The last try, from sending to the end of the response. */
   readonly serverMs: number;
 }
 
@@ -26,11 +26,11 @@ export interface ToolResult {
   readonly text: string;
   readonly items: readonly ToolItem[];
   readonly cacheHit: boolean;
-  /** Of a tool that asks over the network. */
+  /** Set by a tool that uses the network. */
   readonly timing?: CallTiming;
 }
 
-/** One tool of the agent. `argument` is the query of a search, the URL of an access, and what a further tool says it is. */
+/** One tool of the agent. `argument` is the query of a search, the URL of an access, or the input of a further tool. */
 export interface Tool {
   readonly name: string;
   /** How a prompt describes it; search and access need no description. */
@@ -41,7 +41,7 @@ export interface Tool {
 /** A call of one of the two tools that every agent has. */
 export type BaseCall = { readonly tool: 'search'; readonly query: string } | { readonly tool: 'access'; readonly url: string };
 
-/** A call of any tool; one beside search and access goes by its name. */
+/** A call of any tool; tools other than search and access are called by name. */
 export type ToolCall = BaseCall | { readonly tool: 'call'; readonly name: string; readonly input: string };
 
 export interface FinalAnswer {
@@ -72,36 +72,36 @@ export interface PastTurn {
   readonly action: Action | undefined;
   readonly result: ToolResult | undefined;
   readonly text: string;
-  /** Tokens that were written; undefined counts as none. */
+  /** Generated tokens; undefined counts as none. */
   readonly tokens?: number;
-  /** Of a model that calls functions: every call that it made, those that were not carried out too. They end `text` as well. */
+  /** For a model that calls functions: every call, including those that were not carried out. `text` ends with them too. */
   readonly calls?: readonly FunctionCall[];
-  /** Why there is no call, as PolicyTurn has it. */
+  /** Why there is no call, as in PolicyTurn. */
   readonly withoutCall?: WithoutCall;
-  /** Set where a memory let the text of a page go: what it keeps of each piece that was read. */
+  /** Set when a memory has dropped the text of a page: what it keeps of each piece that was read. */
   readonly pieces?: readonly string[];
 }
 
-/** What a turn amounts to that calls nothing: reading a page is ok, output without a call is an error. */
+/** The status of a turn without a call: reading a page is ok, output without a call is an error. */
 export interface WithoutCall {
   readonly status: ToolResult['status'];
-  /** Empty when ok; else a short slug. One that begins with `model_` says that nothing was generated. */
+  /** Empty when ok; else a short slug. One that begins with `model_` means that nothing was generated. */
   readonly errorType: string;
 }
 
-/** All that a policy may look at. The gold answers are not in it. */
+/** Everything that a policy may see. The gold answers are not in it. */
 export interface Observation {
   readonly question: string;
   readonly turn: number;
   readonly maxTurns: number;
   readonly history: readonly PastTurn[];
-  /** When the trajectory was asked for, UTC ms: the date that a prompt may name, the same at every turn. */
+  /** When the trajectory was requested, UTC ms: determines the date in prompts, and is the same at every turn. */
   readonly askedAt?: number;
   /** True when the limits leave no room for a turn after this one. */
   readonly final?: boolean;
   /** Tokens that the limit of the trajectory leaves. */
   readonly tokensLeft?: number;
-  /** What the prompt says of the question: that it is valid, or that it may be called invalid; nothing unless it is given. */
+  /** What the prompt says about the question: that it is valid, or that it may be called invalid; by default nothing. */
   readonly askedAs?: 'valid' | 'open';
 }
 
@@ -117,9 +117,9 @@ export interface RankerDecision {
   readonly entropy: number;
 }
 
-/** What the server of a model says of a generation, for those who train on it. */
+/** What the model's server reports about a generation, for training on it. */
 export interface GenerationSource {
-  /** Empty when it names none, as each text here. */
+  /** Empty when the server reports none, like every text here. */
   readonly requestId: string;
   /** All tokens of the prompt; empty when the server reports none. */
   readonly promptIds: readonly number[];
@@ -143,22 +143,22 @@ export interface PolicyTurn {
   readonly completionTokens: number;
   readonly finishReason: string;
   readonly decision: RankerDecision | undefined;
-  /** Of a model that calls functions. */
+  /** Set for a model that calls functions. */
   readonly calls?: readonly FunctionCall[];
-  /** Whether the turn keeps to the format; its text decides unless it is given. */
+  /** Whether the turn follows the format; by default determined from its text. */
   readonly formatOk?: boolean;
-  /** Of a turn without an action; an error of the type no_action unless it is given. */
+  /** For a turn without an action; default: an error of the type no_action. */
   readonly withoutCall?: WithoutCall;
-  /** Of the completion tokens, where the model tells; both empty or of one length. */
+  /** Ids and log-probabilities of the completion tokens, if the model reports them; both empty or of the same length. */
   readonly tokenIds?: readonly number[];
   readonly logprobs?: readonly number[];
-  /** Of a model behind a server. */
+  /** Set for a model behind a server. */
   readonly source?: GenerationSource;
-  /** Tokens that count against the limit of the trajectory after this turn; prompt and completion unless it is given. */
+  /** Tokens that count against the limit of the trajectory after this turn; default: its prompt and completion tokens. */
   readonly spentTokens?: number;
-  /** Of a policy that asks over the network. */
+  /** Set for a policy that uses the network. */
   readonly timing?: CallTiming & { readonly firstTokenMs?: number };
-  /** The stop string that ended the generation, where its server says. */
+  /** The stop string that ended the generation, if its server reports it. */
   readonly stopText?: string;
   /** True when the next turn has no room in the context of the model: the attempt ends as max_tokens. */
   readonly outOfRoom?: boolean;
@@ -166,7 +166,7 @@ export interface PolicyTurn {
 
 export interface DecideOptions {
   readonly decoding: 'sample' | 'greedy';
-  /** Uniform in [0, 1); every random choice of the turn takes from it. */
+  /** Uniform in [0, 1); the source of every random choice of the turn. */
   readonly random: () => number;
   /** Version to use, or -1 for the newest that is known. */
   readonly version: number;

@@ -1,9 +1,9 @@
-// Named places at which a test can end a process, so that what a crash leaves behind is tested at each of them and not
-// only where chance puts it. In production reaching one does nothing.
+// Named points at which a test can end a process, so that crashes are tested at each of them and not only at random moments. In production,
+// reaching a point does nothing.
 //
-// A step is something that others can see or that a restart depends on: it has a point before it and one after it.
-// Effects are made inside of inStep alone; the tests of each procedure fail when one is made outside of it, and
-// infra/e2e/crash-points.int.test.ts fails when a point of this table is not tried.
+// A step is an effect that other processes can see or that a restart depends on; it has a point before it and one after it. Effects happen
+// only inside inStep: the tests of each procedure fail when one happens outside, and infra/e2e/crash-points.int.test.ts fails when a point
+// of this table is not tested.
 
 export const crashSteps = {
   'trainer.commit.begin': 'beginning the transaction of a commit',
@@ -47,7 +47,7 @@ export const crashPoints: readonly CrashPoint[] = [
 /** Called when a point is reached. */
 export type ReachPoint = (point: CrashPoint) => void;
 
-/** What production does. */
+/** For production: does nothing. */
 export const reachNothing: ReachPoint = () => undefined;
 
 /** Does the work of a step between its two points. The work begins at once; a step that fails does not reach the second. */

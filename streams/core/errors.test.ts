@@ -6,11 +6,11 @@ const codesWith = (holds: (kind: (typeof entries)[number][1]) => boolean) =>
   entries.filter(([, kind]) => holds(kind)).map(([code]) => code);
 
 describe('the table of error codes', () => {
-  it('waits out only what trying again can mend', () => {
+  it('marks only retriable codes as outages', () => {
     expect(codesWith(({ outage, retriable }) => outage === true && !retriable)).toEqual([]);
   });
 
-  it('ends a role for good only over what trying again cannot mend', () => {
+  it('marks no outage and no retriable code as final', () => {
     expect(codesWith(({ final, retriable, outage }) => final === true && (retriable || outage === true))).toEqual([]);
   });
 
@@ -20,7 +20,7 @@ describe('the table of error codes', () => {
     expect(codesWith(({ exit }) => exit === 'fenced')).toEqual(['PRODUCER_FENCED']);
   });
 
-  it('knows its own codes, and no name that every object has', () => {
+  it('recognizes its own codes, and no property name that every object has', () => {
     expect(isErrorCode('NOT_FOUND')).toBe(true);
     expect(['toString', 'ENOENT', undefined, 7].map(isErrorCode)).toEqual([false, false, false, false]);
     expect(isPlatformError(Object.assign(new Error('x'), { code: 'constructor' }))).toBe(false);

@@ -3,7 +3,7 @@ import { createLimiter } from './limiter.ts';
 
 describe('the limit', () => {
   const { signal } = new AbortController();
-  it('lets in as many as there is room for, in the order in which they came', async () => {
+  it('lets in as many as allowed, in the order in which they came', async () => {
     const limiter = createLimiter(2);
     const entered: number[] = [];
     const leaves = [await limiter.enter(signal), await limiter.enter(signal)];
@@ -19,7 +19,7 @@ describe('the limit', () => {
     await Promise.all(waiting);
     expect([entered, limiter.running(), limiter.waiting()]).toEqual([[0, 1, 2], 1, 0]);
   });
-  it('gives up a place that nobody wants any more', async () => {
+  it('removes a waiter whose signal aborts', async () => {
     const limiter = createLimiter(1);
     const leave = await limiter.enter(signal);
     const gone = new AbortController();

@@ -2,15 +2,15 @@
 import type { CallTiming, FunctionCall, FunctionSpec, GenerationSource } from './agents.ts';
 
 /**
- * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
- * continues text gets all pieces as one. Pieces may be strings that are kept elsewhere, so that they need not be joined.
+ * A piece of a conversation. Consecutive pieces from one side form one message, concatenated unchanged; a model that only continues text
+ * gets all pieces as one text. Pieces may be strings that are kept elsewhere, so that a long prompt is not copied.
  */
 export interface PromptPart {
   readonly from: 'system' | 'user' | 'model' | 'tool';
   readonly text: string;
-  /** On the last piece of a message of the model: the functions that it called. Chat only, as `tool`. */
+  /** On the last piece of a message from the model: the functions that it called. Only for chat, like `tool`. */
   readonly calls?: readonly FunctionCall[];
-  /** Of a piece from a tool, which is a message of its own: the call that it answers. */
+  /** On a piece from a tool, which is a separate message: the id of the call that it answers. */
   readonly callId?: string;
 }
 
@@ -23,28 +23,28 @@ export interface GenerationRequest {
   readonly functions?: { readonly offered: readonly FunctionSpec[]; readonly choice: 'auto' | 'none' };
   /** The last piece is what the model has written so far; the generation continues it. */
   readonly goesOn?: boolean;
-  /** Greedy decoding has no chance in it; sampling takes this seed. */
+  /** Greedy decoding is not random; sampling uses this seed. */
   readonly decoding: { readonly kind: 'greedy' } | { readonly kind: 'sample'; readonly seed: number };
 }
 
 export interface Generation {
   /** Without the stop string. */
   readonly text: string;
-  /** What a reasoning model thought, where its server tells it apart. */
+  /** The reasoning of the model, if its server returns it separately. */
   readonly reasoning: string;
   readonly finishReason: string;
-  /** The stop string that ended it, as the server's own field says; empty when none did, undefined when there is no such field. */
+  /** The stop string that ended it, from a field of the response; empty when none did, undefined when there is no such field. */
   readonly stopText: string | undefined;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** As the server says, in order; one span of version -1 when it does not. Their tokens add up to completionTokens. */
+  /** As the server reports them, in order; one span of version -1 if it reports none. Their tokens add up to completionTokens. */
   readonly spans: readonly { readonly version: number; readonly tokens: number }[];
   /** Both empty, or one for each completion token. */
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
   /** Functions that the model called; undefined when there are none. */
   readonly calls?: readonly FunctionCall[];
-  /** The model, as the server names it in the answer; undefined when it does not. */
+  /** The model, as the server names it in the response; undefined when it does not. */
   readonly servedAs?: string;
   readonly source?: GenerationSource;
 }
@@ -60,10 +60,10 @@ export interface GenerationFailure {
   readonly fatal: boolean;
 }
 
-/** The error type of a prompt that the context of the model does not take. */
+/** The error type of a prompt that does not fit into the context of the model. */
 export const CONTEXT_FULL = 'model_context_full';
 
-/** Where the time went. */
+/** Time of a generation by phase, ms. */
 export interface GenerationTiming extends CallTiming {
   /** The last try, from sending to its first token; undefined when it was not streamed. */
   readonly firstTokenMs?: number;
@@ -76,6 +76,6 @@ export type GenerationOutcome = { readonly timing?: GenerationTiming } & (
 export interface LanguageModel {
   /** Whether it takes a conversation, or continues one text. */
   readonly takes: 'chat' | 'text';
-  /** Never rejects: what goes wrong is a failure. An aborted signal ends it at once. */
+  /** Never rejects: an error is returned as a failure. An aborted signal ends it at once. */
   generate(request: GenerationRequest, signal: AbortSignal): Promise<GenerationOutcome>;
 }

@@ -21,7 +21,7 @@ describe('createRandom', () => {
     );
   });
 
-  it('differs between streams and between neighbouring seeds, high bits included', () => {
+  it('differs between streams and between neighboring seeds, high bits included', () => {
     const first = draw(createRandom(7), 8);
     expect(draw(createRandom(7, 1), 8)).not.toEqual(first);
     expect(draw(createRandom(8), 8)).not.toEqual(first);

@@ -21,7 +21,7 @@ async function logOf(runs: readonly string[]): Promise<MemoryLog> {
 const sourceOf = (log: MemoryLog, runId: string) => ({ log: log.reader(), events: codecReader(log.codec), runId });
 
 describe('the records of a run', () => {
-  it('are those that name it, in the order of the log', async () => {
+  it('are those whose header names it, in the order of the log', async () => {
     const log = await logOf(['a', 'b', 'a', 'ab', 'a']);
     const found: number[] = [];
     for await (const read of runEvents(sourceOf(log, 'a'), 'policies')) {
@@ -30,7 +30,7 @@ describe('the records of a run', () => {
     }
     expect(found).toEqual([0, 2, 4]);
   });
-  it('are read from where it is said, and decoded only where they are wanted', async () => {
+  it('are read from the given offset, and decoded only if wanted', async () => {
     const log = await logOf(['a', 'a', 'b', 'a']);
     let decoded = 0;
     const events = codecReader(log.codec);
@@ -48,7 +48,7 @@ describe('the records of a run', () => {
       offsets.push(record.offset);
     expect([offsets, decoded]).toEqual([[3], 1]);
   });
-  it('that cannot be read are among them, with the reason', async () => {
+  it('that cannot be decoded are included, with the reason', async () => {
     const log = await logOf(['a']);
     log.appendRaw('policies', [{ key: null, value: Buffer.from('nonsense'), headers: { 'run-id': 'a' } }]);
     const oks: boolean[] = [];
@@ -78,7 +78,7 @@ describe('a loop over batches', () => {
     };
   }
 
-  it('is given a batch when it is done with the one before, and ends the read when it is left', async () => {
+  it('gets a batch when it is done with the one before, and ends the read when it exits', async () => {
     const said: string[] = [];
     for await (const { nextOffset } of batchesOf(endless(said), 'policies')) {
       said.push(`take ${nextOffset - 1}`);
@@ -87,7 +87,7 @@ describe('a loop over batches', () => {
     }
     expect(said).toEqual(['give 0', 'take 0', 'give 1', 'take 1', 'closed']);
   });
-  it('ends with what its own body throws, once the read is closed', async () => {
+  it('rejects with the error of its own body, once the read is closed', async () => {
     const said: string[] = [];
     const reading = (async () => {
       for await (const { nextOffset } of batchesOf(endless(said), 'policies')) throw new Error(`no batch ${nextOffset}`);
@@ -95,7 +95,7 @@ describe('a loop over batches', () => {
     await expect(reading).rejects.toThrow('no batch 1');
     expect(said).toEqual(['give 0', 'closed']);
   });
-  it('ends with the failure of the log, and with the reason of the signal', async () => {
+  it('rejects with the failure of the log, and with the reason of the signal', async () => {
     const all = async (log: Pick<LogReader, 'readToEnd'>, signal?: AbortSignal): Promise<number> => {
       let batches = 0;
       for await (const _batch of batchesOf(log, 'policies', signal === undefined ? {} : { signal })) batches += 1;

@@ -7,7 +7,7 @@ const kinds = [...baseTools, { name: 'convert', usage: '<convert> 3 miles </conv
 const words = fc.stringMatching(/^[a-z0-9]([a-z0-9 ]{0,20}[a-z0-9])?$/);
 
 describe('the call of a tool', () => {
-  it('is read as it was written, whatever the tool', () => {
+  it('is parsed as it was rendered, whatever the tool', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), words, ({ name }, argument) => {
         const call = callOf(name, argument);
@@ -28,11 +28,11 @@ describe('the call of a tool', () => {
 });
 
 describe('a tool', () => {
-  it('has a name that can be a tag, and that no other tag has', () => {
+  it('has a name that can be a tag and is not reserved', () => {
     expect(['search', 'convert', 'look_up2'].map(isToolName)).toEqual([true, true, true]);
     expect(['answer', 'think', '', '2x', 'a b', '<a>', 'A', 7, undefined].map(isToolName).includes(true)).toBe(false);
   });
-  it('is told of by its usage, or by its name alone', () => {
+  it('is described by its usage, or by its name alone', () => {
     const call = () => Promise.reject(new Error('not called'));
     expect(kindsOf([{ name: 'search', call }])).toBe(baseTools);
     expect(kindsOf([{ name: 'convert', call }]).at(-1)).toEqual({ name: 'convert', usage: '<convert> input </convert>' });

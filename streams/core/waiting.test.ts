@@ -75,7 +75,7 @@ describe('a backoff', () => {
 });
 
 describe('a deferred promise', () => {
-  it('is settled from outside, and may be rejected with nobody there', async () => {
+  it('is settled from outside, and may be rejected while nobody waits', async () => {
     const [good, bad] = [deferred<number>(), deferred()];
     good.resolve(7);
     bad.reject(new Error('nobody waits'));

@@ -18,7 +18,7 @@ export interface ScoreComparison {
   readonly b: number;
   /** b - a */
   readonly difference: number;
-  /** Of the difference, at the requested confidence. */
+  /** Bounds of the difference, at the requested confidence. */
   readonly low: number;
   readonly high: number;
   /** Share of draws in which b is greater than a; ties count half. */

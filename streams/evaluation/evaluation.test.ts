@@ -55,7 +55,7 @@ function requestedAll(atMs = 0): EvaluationState {
 }
 
 describe('an evaluation', () => {
-  it('asks for every answer once', () => {
+  it('requests every answer once', () => {
     const state = newEvaluation(plan);
     expect(due(state, 0)).toEqual(['request e-q0.0/0', 'request e-q0.1/0', 'request e-q1.0/0', 'request e-q1.1/0']);
     expect(due(requestedAll(), 0)).toEqual([]);
@@ -74,7 +74,7 @@ describe('an evaluation', () => {
     expect(due(state, 22)).toEqual([]);
   });
 
-  it.each(['cancelled', 'failed'])('asks again after an attempt that was %s, and counts the last one as it is', (status) => {
+  it.each(['cancelled', 'failed'])('requests another attempt after one that was %s, and counts the last one as it is', (status) => {
     const state = requestedAll();
     foldRollout(state, finished(first, 0, { status }), 1);
     expect(due(state, 1)).toEqual([`request ${first}/1`]);
@@ -86,7 +86,7 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 3, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: { status } }]);
   });
 
-  it('does not ask again after an attempt that the model refused for good', () => {
+  it('requests no other attempt after one that the model refused permanently', () => {
     const state = requestedAll();
     foldRollout(state, finished(first, 0, { status: 'refused' }), 1);
     expect(nextSteps(state, 1, options)).toMatchObject([{ kind: 'score', attempt: 0, ending: { status: 'refused' } }]);
@@ -98,7 +98,7 @@ describe('an evaluation', () => {
     expect(due(state, 1)).toEqual([`score ${first}/0`]);
   });
 
-  it('gives up a started attempt that gives no sign: its worker is silent, or has forgotten it', () => {
+  it('gives up a started attempt without activity: its worker is silent, or does not list it', () => {
     const state = requestedAll();
     foldRollout(state, begun(first, 0), 0);
     foldRollout(state, heartbeat([[first, 0]]), 90);
@@ -113,7 +113,7 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 452, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: undefined }]);
   });
 
-  it('never asks again for what waits: workers are busy, or there are none', () => {
+  it('requests nothing again that only waits: workers are busy, or there are none', () => {
     const state = requestedAll();
     expect(due(state, 10_000)).toEqual([]);
     for (let at = 0; at < 1_000; at += 50) foldRollout(state, heartbeat([['x', 0], ['y', 0]], { capacity: 2 }), at); // prettier-ignore
@@ -127,7 +127,7 @@ describe('an evaluation', () => {
     expect(due(state, 1_241)).toHaveLength(4);
   });
 
-  it('ignores what belongs to others', () => {
+  it('ignores events of other groups', () => {
     const state = requestedAll();
     noteRequested(state, { trajectory_id: 'train.0', attempt: 0 }, 0);
     noteScored(state, scoreOf('train.0'));
@@ -158,7 +158,7 @@ describe('any history', () => {
     }
   }
 
-  it('ends with one score a sample, asks for no attempt twice and for no more than allowed', () => {
+  it('ends with one score per sample, and requests no attempt twice and no more than allowed', () => {
     fc.assert(
       fc.property(happenings, (history) => {
         const state = newEvaluation(plan);
@@ -222,7 +222,7 @@ describe('summarize', () => {
     expect(Object.values(summarize([])).every((figure) => figure === 0)).toBe(true);
   });
 
-  it('never says less for the best than for the average', () => {
+  it('never has a lower score for the best than for the average', () => {
     const score = fc.record({ question_id: fc.constantFrom('a', 'b'), f1: fc.double({ min: 0, max: 1, noNaN: true }) });
     fc.assert(
       fc.property(fc.array(score, { minLength: 1 }), (parts) => {

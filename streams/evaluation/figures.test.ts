@@ -171,7 +171,7 @@ describe('a comparison', () => {
     expect(compareEvaluations(a, [answer('x')], options).figures.some(({ name }) => name.endsWith('judge'))).toBe(false);
   });
 
-  it('is the same again for the same seed, and turned round when the two are', () => {
+  it('is the same for the same seed, and reversed when the two are swapped', () => {
     const score = fc.record({ question: fc.integer({ min: 0, max: 9 }), f1: fc.double({ min: 0, max: 1, noNaN: true }) });
     const answers = fc.array(score.map(({ question, f1 }) => answer(`q${question}`, { f1 })));
     fc.assert(

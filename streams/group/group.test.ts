@@ -26,7 +26,7 @@ function end(group: Group, sample: number, number: number): Attempt {
 }
 
 describe('a group', () => {
-  it('is resolved when each trajectory that was asked for has an outcome, whatever came first', () => {
+  it('is resolved when each requested trajectory has an outcome, in any order', () => {
     fc.assert(
       fc.property(
         fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4, maxLength: 4 }),
@@ -47,7 +47,7 @@ describe('a group', () => {
     );
   });
 
-  it('is not resolved before all of its trajectories were asked for', () => {
+  it('is not resolved before all of its trajectories were requested', () => {
     const group = newGroup(requested({ trajectory: 'g.0' }, { group_size: 2 }));
     foldRequest(group, requested({ trajectory: 'g.0' }), place);
     end(group, 0, 0);
@@ -66,7 +66,7 @@ describe('a group', () => {
     expect(finishedOf(group).map(({ attempt }) => attempt)).toEqual([first, late]);
   });
 
-  it('keeps the newest request, and the place of each once', () => {
+  it('keeps the newest request, and the position of each request once', () => {
     const group = groupOf(0, 1);
     const again = requested({ trajectory: 'g.0', attempt: 1 });
     foldRequest(group, again, { partition: 0, offset: 9 });
@@ -76,7 +76,7 @@ describe('a group', () => {
     expect(group.tasks.map(({ offset }) => offset)).toEqual([7, 7, 9]);
   });
 
-  it('has no attempt with a number that cannot be one', () => {
+  it('has no attempt with an invalid number', () => {
     for (const number of [-1, 0.5, NaN, Infinity]) expect(attemptOf(trajectoryOf(groupOf(0), 0), number)).toBeUndefined();
   });
 

@@ -51,7 +51,7 @@ export interface Group {
   lastFirst: number;
   /** Trajectories that are settled or exhausted. */
   resolved: number;
-  /** Some reward was attached to one of its attempts, of whatever name. */
+  /** A reward of any name was attached to one of its attempts. */
   hasAttached: boolean;
 }
 

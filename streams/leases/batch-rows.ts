@@ -21,6 +21,6 @@ export interface BatchRows {
   measure(source: RowsSource, signal?: AbortSignal): Promise<RowsMeasure>;
   /** Yields the rows in the order of the batch. */
   rows(source: RowsSource): AsyncIterable<TokenRow>;
-  /** The batch was committed, so its rows are hardly read again: no memory is spent on them. */
+  /** Call when the batch was committed: its rows are rarely read again, so no memory is kept for them. */
   forget(source: RowsSource): void;
 }

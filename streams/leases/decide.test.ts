@@ -16,7 +16,7 @@ const commitOf = (version: number, rest: Partial<CommittedVersion> = {}): Commit
 const leaseOf = (step: number): BatchLeased =>
   ({ batch_id: `run-a/step/${step}.0`, step, batch_sha256: `rows-${step}` }) as unknown as BatchLeased;
 
-/** Version 2 is the newest of three, and batches 3 and 4 are out to the trainer of epoch 5. */
+/** Version 2 is the newest of three, and batches 3 and 4 are leased by the trainer of epoch 5. */
 const bookOf = (rest: Partial<LeaseBook> = {}): LeaseBook => ({
   ...newLeaseBook(),
   ...{ epoch: 5, trainerId: 't', commits: [commitOf(0), commitOf(1), commitOf(2)], out: [leaseOf(3), leaseOf(4)] },
@@ -82,7 +82,7 @@ describe('a call about a batch', () => {
     ['run-a/step/1.7', 'BATCH_RELEASED'],
     ['run-a/step/9.0', 'NOT_FOUND'],
     ['no batch', 'NOT_FOUND'],
-  ])('that is not out is refused: %s', (batchId, code) => {
+  ])('that is not leased is refused: %s', (batchId, code) => {
     expect(decideExtend(bookOf(), of(batchId))).toMatchObject({ code });
     expect(decideRelease(bookOf(), of(batchId))).toMatchObject({ code });
   });

@@ -15,7 +15,7 @@ export interface CommittedVersion {
   readonly weightsSha256: string;
   /** Hash of the report that was sent with the commit. */
   readonly reportSha256: string;
-  /** Number that its step trained on. */
+  /** Number of trajectories that its step trained on. */
   readonly trajectories: number;
   /** For a version made by a rewind, the older version that has the same weights; -1 for a step. */
   readonly rewoundTo: number;
@@ -24,7 +24,7 @@ export interface CommittedVersion {
 }
 
 export interface LeaseBook {
-  /** Of the newest claim; 0 = the run has not been claimed. */
+  /** Epoch of the newest claim; 0 = the run has not been claimed. */
   epoch: number;
   trainerId: string;
   /** Leased batches, in the order of their steps. */

@@ -73,7 +73,7 @@ const pickOf = <T>(values: readonly T[], n: number): T => values[n % values.leng
 const CLOCKS = new Set(['queue_ms', 'flight_ms', 'group_id', 'trajectory_id']);
 
 describe('the difference between two ledgers', () => {
-  it('is nothing for a ledger and itself, under another name, at other times and offsets', () => {
+  it('is empty for a ledger and itself, under another name, at other times and offsets', () => {
     fc.assert(
       fc.property(shapes, (shape) => {
         const a = ledgerOf('run-a', shape);
@@ -99,7 +99,7 @@ describe('the difference between two ledgers', () => {
     );
   });
 
-  it('finds any one value of a step that is changed, and says where', () => {
+  it('finds any changed value of a step, and where it is', () => {
     fc.assert(
       fc.property(shapes, fc.tuple(fc.nat(), fc.nat(), fc.nat()), (shape, [which, where, field]) => {
         const a = ledgerOf('run-a', shape);
@@ -219,7 +219,7 @@ describe('the difference between two ledgers', () => {
     );
   });
 
-  it('says which run went on after the other had ended', () => {
+  it('reports which run continues after the other has ended', () => {
     const long = ledgerOf('run-a', { seed: 4, steps: 3, groups: 1, samples: 2 });
     const short = ledgerOf('run-a', { seed: 4, steps: 2, groups: 1, samples: 2 });
     const found = diff(long, short);
@@ -237,7 +237,7 @@ describe('the difference between two ledgers', () => {
     });
   });
 
-  it('names what comes first in the order of training', () => {
+  it('reports the first difference in the order of training', () => {
     const a = ledgerOf('run-a', { seed: 5, steps: 3, groups: 1, samples: 2 });
     const steps = a.flatMap((entry, i) => (entry.type === 'StepCompleted' ? [i] : []));
     const discards = a.flatMap((entry, i) => (entry.type === 'TrajectoryDiscarded' ? [i] : []));
@@ -247,7 +247,7 @@ describe('the difference between two ledgers', () => {
     expect(diff(a, withChange(late, discards.at(-1)!, { reason: 'x' })).first).toMatchObject({ kind: 'step', at: 3 });
   });
 
-  it('keeps an id that was never admitted, and takes zeros of either sign for equal', () => {
+  it('keeps the id of a group that was never admitted, and treats zeros of either sign as equal', () => {
     const a = ledgerOf('run-a', { seed: 6, steps: 1, groups: 1, samples: 1 });
     const stray = a.filter(({ type }) => type !== 'GroupsAdmitted');
     const event = stray.find(({ type }) => type === 'StepCompleted')!.event as StepCompleted;

@@ -86,7 +86,7 @@ describe('the ledger', () => {
     expect(others.some(isLedgerType)).toBe(false);
   });
 
-  it('verifies when whole', () => {
+  it('verifies when complete', () => {
     const report = verify(chainOf(whole));
     expect(report).toMatchObject({
       ok: true,
@@ -102,7 +102,7 @@ describe('the ledger', () => {
     expect(verify([], [])).toMatchObject({ ok: true, entries: 0 });
   });
 
-  it('fails when any entry but the last is taken out, and the last by the policies', () => {
+  it('fails when any entry is missing; a missing last entry is detected by the policies', () => {
     const written = chainOf(whole);
     for (const gone of written.keys()) {
       const report = verify(written.filter((_, i) => i !== gone));
@@ -137,7 +137,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('takes a discard of an attempt beside the one that decided, once', () => {
+  it('takes one discard of each attempt other than the one that decided', () => {
     const problemsOf = (...entries: Parameters<typeof chainOf>[0]) =>
       verify(chainOf([started, admit({ a: 1 }), ...entries, step(2, [])])).problems.map(({ problem }) => problem);
     const late = discard('a.0', { attempt: 1_000, reason: 'superseded' });
@@ -180,7 +180,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('accounts for what was open when the run ended, as far as the end says so', () => {
+  it('accounts for what was open when the run ended, if its end records that', () => {
     const begun = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
     const totals = { admitted: 5, trained: 2, discarded: 0, open: 3 };
     expect(verify(chainOf([...begun, end(totals)]), [0, 1])).toMatchObject({ ok: true, ...totals, finished: true, notes: [] });
@@ -224,7 +224,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('takes a run further that had ended, each of whose ends tells of what was before it', () => {
+  it('takes a run that was continued, each of whose ends counts what was before it', () => {
     const first = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
     const told = { admitted: 5, trained: 2, discarded: 0, open: 3 };
     const goOn = { type: 'RunContinued' as const, fields: { steps: 2, version: 1 } };

@@ -1,6 +1,6 @@
-// What the ledger says became of each trajectory, and whether that can be. A trajectory is admitted with its group, once, and
-// trained on, collected or discarded, once; a group closes as a whole. An attempt beside the one that decided that may have a discard of its own, `superseded` or `invalid`, once; it
-// is of a trajectory that another attempt decided, except that a trajectory of nothing but invalid ones is discarded.
+// The outcome of each trajectory according to the ledger, and whether that is consistent. A trajectory is admitted once, with its group,
+// and trained on, collected or discarded once; a group closes as a whole. An attempt other than the deciding one may have one discard of
+// its own, `superseded` or `invalid`, if another attempt decides its trajectory; a trajectory with only invalid attempts is discarded.
 import type { EventByType } from '../../schemas/generated/events.ts';
 import { groupIdOf } from '../core/ids.ts';
 
@@ -21,24 +21,24 @@ export interface TrajectoryOutcomes {
   discarded(event: DiscardEntry): readonly string[];
   /** Trajectories by outcome, and the problems of the whole ledger. */
   report(): OutcomeTotals & { readonly problems: readonly string[] };
-  /** Groups of which nothing was trained, collected or discarded so far. */
+  /** Number of groups from which no trajectory was trained, collected or discarded so far. */
   openGroups(): number;
 }
 
-/** Trajectories. */
+/** Numbers of trajectories. */
 interface OutcomeTotals {
   readonly admitted: number;
   readonly trained: number;
-  /** Kept without a step. */
+  /** Kept without a training step. */
   readonly collected: number;
   readonly discarded: number;
-  /** Of groups of which nothing was trained, collected or discarded. */
+  /** In groups from which no trajectory was trained, collected or discarded. */
   readonly open: number;
 }
 
 interface GroupOutcome {
   readonly samples: number;
-  /** Trajectories that were trained or discarded. */
+  /** Trajectories that have an outcome. */
   closed: number;
 }
 
@@ -47,7 +47,7 @@ type KeptOutcome = 'trained' | 'collected';
 interface TrajectoryOutcome {
   decided: KeptOutcome | 'discarded' | undefined;
   superseded: boolean;
-  /** That trained on it; 0 = none. */
+  /** The step that trained on it; 0 = none. */
   step: number;
   readonly attempts: number[];
 }
@@ -117,7 +117,7 @@ export function createOutcomes(): TrajectoryOutcomes {
   };
 }
 
-/** How many trajectories of each group were trained or discarded. */
+/** Counts the trajectories of each group that have an outcome. */
 function createGroups() {
   const groups = new Map<string, GroupOutcome>();
   const strangers = new Set<string>();

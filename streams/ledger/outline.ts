@@ -1,6 +1,6 @@
-// What a ledger says about training, without what two runs cannot share: ids of events and runs, clocks, offsets and
-// hashes over them. A trajectory is named by the place of its group in the order of admission and by its sample. Steps
-// are kept as digests by field, so that an outline takes about a kilobyte a step and 100 bytes a discard.
+// What a ledger records about training, without what always differs between two runs: ids of events and runs, clocks, offsets, and hashes
+// over them. A trajectory is named by the index of its group in the order of admission and by its sample. Steps are kept as digests by
+// field, so that an outline takes about a kilobyte per step and 100 bytes per discard.
 import { createHash } from 'node:crypto';
 import type { RunStarted, StepCompleted, TrajectoryDiscarded } from '../../schemas/generated/events.ts';
 import { groupIdOf } from '../core/ids.ts';
@@ -9,7 +9,7 @@ import { metricsOf } from './step-metrics.ts';
 
 type EntryValues = Readonly<Record<string, unknown>>;
 
-/** Fields of a step that are compared; batch_sha256 is not, for it covers the names of the trajectories. */
+/** Fields of a step that are compared; batch_sha256 is not, because it covers the ids of the trajectories. */
 export const stepFields = [
   'trajectories',
   'attempts',
@@ -26,7 +26,7 @@ export type StepField = (typeof stepFields)[number];
 
 export interface StepOutline {
   readonly step: number;
-  /** Where its entry lies in the training topic. */
+  /** Position of its entry in the training topic. */
   readonly partition: number;
   readonly offset: number;
   readonly digests: Readonly<Record<StepField, string>>;
@@ -35,13 +35,13 @@ export interface StepOutline {
 export interface AdmissionOutline {
   readonly questionId: string;
   readonly samples: number;
-  /** Version at which it was admitted: when, not what. */
+  /** Version at which it was admitted; gives the order, and is not compared. */
   readonly version: number;
 }
 
 export interface DiscardOutline {
   readonly what: Readonly<Record<string, string | number>>;
-  /** Version at which it was discarded: when, not what. */
+  /** Version at which it was discarded; gives the order, and is not compared. */
   readonly version: number;
 }
 
@@ -54,12 +54,12 @@ export interface LedgerOutline {
   readonly discards: ReadonlyMap<string, DiscardOutline>;
 }
 
-/** One value of a step, where it belongs to. */
+/** One value of a step, and where it belongs. */
 export interface StepValue {
   readonly field: StepField;
   /** Name within the field. */
   readonly name: string;
-  /** Place of the trajectory, as in `g17.3`; empty for values of the step. */
+  /** Name of the trajectory, such as `g17.3`; empty for values of the step. */
   readonly trajectory: string;
   readonly value: string;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { heldOut, questionAt } from './order.ts';
 
 describe('questionAt', () => {
-  it('asks each question once an epoch', () => {
+  it('asks each question once per epoch', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.nat(5), fc.integer({ min: 1, max: 300 }), (seed, epoch, count) => {
         const asked = Array.from({ length: count }, (_, at) => questionAt(seed, epoch * count + at, count));

@@ -27,7 +27,7 @@ const foldAll = (events: readonly QuestionEvent[]) => {
 };
 const ids = (events: readonly QuestionEvent[]): readonly string[] => foldAll(events).current();
 
-it('leaves out what a human rejected, whatever gates and writers say of it afterwards', () => {
+it('leaves out what a human rejected, whatever gates and writers record afterwards', () => {
   const [a, b] = [event('QuestionAccepted', 'a'), event('QuestionAccepted', 'b')];
   expect(ids([a, b])).toEqual(['a', 'b']);
   expect(ids([a, b, say('a', 'reject')])).toEqual(['b']);
@@ -38,7 +38,7 @@ it('leaves out what a human rejected, whatever gates and writers say of it after
   expect(ids([a, say('a', 'comment', 'QuestionRejected')])).toEqual(['a']);
 });
 
-it('keeps a question that gates refused elsewhere, counts those, and knows no other dataset', () => {
+it('keeps a question that gates refused in other events, counts those, and ignores other datasets', () => {
   const refused = event('QuestionRejected', 'a', { event_id: 'questions/d/a/1-2-3' });
   const set = foldAll([refused, event('QuestionAccepted', 'a'), refused, event('QuestionAccepted', 'z', { dataset: 'other' })]);
   expect(set.current()).toEqual(['a']);
@@ -47,7 +47,7 @@ it('keeps a question that gates refused elsewhere, counts those, and knows no ot
   expect(set.isRejected('a')).toBe(false);
 });
 
-it('says what the last verdict of each question says, for any sequence', () => {
+it('follows the last verdict on each question, for any sequence', () => {
   const act = fc.record({
     id: fc.constantFrom('a', 'b', 'c'),
     what: fc.constantFrom<ReviewWord | 'accepted' | 'refused'>('accept', 'reject', 'comment', 'accepted', 'refused'),
@@ -67,7 +67,7 @@ it('says what the last verdict of each question says, for any sequence', () => {
   );
 });
 
-it('tells a question that waits for a human from what a human said', () => {
+it('distinguishes a question that was drawn for review from a human verdict', () => {
   const gates = [{ gate: REVIEW_GATE, passed: true, detail: 'drawn for a human to look at' }];
   expect(isDrawn(event('QuestionAccepted', 'a', { gates: [] }).event)).toBe(false);
   expect(isDrawn(event('QuestionAccepted', 'a', { gates: [], drawn_for_review: true }).event)).toBe(true);

@@ -14,7 +14,7 @@ const file = '../shared/vectors/asearcher-rewards.jsonl';
 const there = existsSync(file);
 
 describe('scores of the original code', () => {
-  it.skipIf(!there)(there ? 'are reproduced, every one' : `skipped: ${file} is not there`, () => {
+  it.skipIf(!there)(there ? 'are all reproduced' : `skipped: ${file} is not there`, () => {
     const vectors = readFileSync(file, 'utf8')
       .split('\n')
       .filter((line) => line !== '')
@@ -34,8 +34,8 @@ describe('scores of the original code', () => {
   });
 });
 
-describe('normalisers', () => {
-  it('take white space, words and articles as Python does', () => {
+describe('normalizers', () => {
+  it('treat whitespace, words and articles as Python does', () => {
     expect(words('\u001c a\u0085b\u3000c\ufeff ')).toEqual(['a', 'b', 'c\ufeff']);
     expect(normalizeAnswer('The Straße of an İstanbul, a_the')).toBe('straße of i̇stanbul athe');
     expect(normalizeAnswer('a\u0301 b')).toBe('\u0301 b');
@@ -43,7 +43,7 @@ describe('normalisers', () => {
     expect(normalizeText(' ΟΔΟΣ-7! ')).toBe('οδος 7');
     expect([...chineseTokens('第12月3².')]).toEqual(['第', '12', '月', '²', '3²']);
   });
-  it('change nothing the second time', () => {
+  it('are idempotent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const once = normalizeText(text);
@@ -77,7 +77,7 @@ describe('scores', () => {
     expect(scoreAnswer(undefined, ['x'], 'train')).toEqual({ f1: 0, em: 0, cem: 0 });
     expect(scoreAnswer('x', [], 'train')).toEqual({ f1: 0, em: 0, cem: 0 });
   });
-  it('weigh augmented answers with 0.3 and the format with 0 or 1', () => {
+  it('weight augmented answers with 0.3 and the format with 0 or 1', () => {
     const gold = { answers: ['Paris'], augAnswers: ['Paris city'], reward: 'f1' } as const;
     const of = (answer: string, ok = true) => trajectoryReward({ answer, formatOk: ok }, gold);
     expect(of('Paris').reward).toBeCloseTo(1);

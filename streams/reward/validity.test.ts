@@ -18,19 +18,19 @@ describe('an answer that calls the question invalid', () => {
     ['QUESTION INVALID', false],
     ['Vienna', false],
     ['', false],
-  ])('is known by parts of it: %s', (answer, calls) => {
+  ])('is recognized by its substrings: %s', (answer, calls) => {
     expect(callsInvalid(answer)).toBe(calls);
     expect(rewardOf(answer, 'valid')).toBe(calls ? -0.5 : rewardOf(answer, undefined));
   });
 
-  it('is worth -0.5 where the question was asked as valid, right or wrong, in any format', () => {
+  it('has the reward -0.5 if the question was asked as valid, right or wrong, in any format', () => {
     expect(rewardOf('Vienna, no question', 'valid')).toBe(-0.5);
     expect(rewardOf('the question is invalid.', 'valid', false)).toBe(-0.5);
     expect(rewardOf('Vienna', 'valid', false)).toBe(0);
     expect(rewardOf(undefined, 'valid')).toBe(0);
   });
 
-  it('is scored as any other answer where the prompt allows it, and where none of this is on', () => {
+  it('is scored like any other answer if the prompt allows it, and if the feature is off', () => {
     fc.assert(
       fc.property(fc.constantFrom('Vienna, no question', 'invalid', 'Vienna'), fc.boolean(), (answer, formatOk) => {
         expect(rewardOf(answer, 'open', formatOk)).toBe(rewardOf(answer, undefined, formatOk));

@@ -1,7 +1,7 @@
-// The branches of an attempt: chains of turns whose prompts continue each other token by token. A new branch begins where a prompt does not start with
-// all of its parent's prompt and completion, or another turn already continued that parent. The tokens that it shares with the parent are
-// then prompt; they are trained on in the row of the branch that sampled them. Nothing is compared or guessed: the record of each turn says how
-// much of the parent its prompt keeps.
+// The branches of an attempt: chains of turns whose prompts continue each other token by token. A new branch begins where a prompt does not
+// start with all of its parent's prompt and completion, or another turn already continued that parent. The tokens that it shares with the
+// parent are then prompt; they are trained on in the row of the branch that sampled them. Nothing is compared or guessed: the record of
+// each turn says how much of the parent its prompt keeps.
 import type { TokenTurn } from './token-turn.ts';
 
 /** Why the tokens of a branch cannot be known. */

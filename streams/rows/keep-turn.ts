@@ -1,12 +1,12 @@
-// Takes a turn out of the bytes that it was read from, which are those of a whole fetch: so a reader that waits for the rest of an attempt keeps the
-// tokens alone.
+// Copies a turn out of the bytes that it was read from, which are those of a whole fetch, so that a reader that waits for the rest of an
+// attempt keeps only the tokens in memory.
 import type { TurnRecorded } from '../../schemas/generated/events.ts';
 import type { PackedList } from '../../schemas/packed.ts';
 import type { RecordedTurn, TokenTurn } from './token-turn.ts';
 
 const LISTS = ['prompt_ids', 'token_ids', 'logprobs', 'loss_mask'] as const;
 
-/** Numbers that lie in an array of their own. */
+/** A list of numbers in a separate array. */
 export const listOf = <T extends Int32Array | Float32Array>(values: T): PackedList<T> => ({
   length: values.length,
   copyTo(target, to, count) {
@@ -29,7 +29,7 @@ function floats(list: PackedList<Float32Array>): PackedList<Float32Array> {
   return listOf(values);
 }
 
-/** The same turn, with lists of its own. */
+/** The same turn, with copies of its lists. */
 export const keepTurn = (turn: RecordedTurn): RecordedTurn => ({
   ...turn,
   prompt_ids: wholes(turn.prompt_ids),
@@ -38,7 +38,7 @@ export const keepTurn = (turn: RecordedTurn): RecordedTurn => ({
   loss_mask: wholes(turn.loss_mask),
 });
 
-/** For a reader of whole events. */
+/** For a reader that decodes whole events. */
 export const turnOfEvent = (event: TurnRecorded): RecordedTurn => ({
   ...event,
   prompt_ids: listOf(Int32Array.from(event.prompt_ids)),
@@ -49,5 +49,5 @@ export const turnOfEvent = (event: TurnRecorded): RecordedTurn => ({
 
 const BESIDE_LISTS = 400;
 
-/** What a kept turn takes, about. */
+/** Approximate memory of a kept turn, bytes. */
 export const bytesOfTurn = (turn: TokenTurn): number => LISTS.reduce((sum, name) => sum + 4 * turn[name].length, BESIDE_LISTS);

@@ -57,7 +57,7 @@ function placesIn(layout: RecordLayout): FieldPlaces {
   return made;
 }
 
-/** The tokens of a turn, which refer to its bytes: these must not change. */
+/** The fields of a turn. Its lists refer to the bytes, which must not change. */
 export function tokensIn({ value, layout }: PlainBytes): RecordedTurn {
   const { starts, places } = placesIn(layout);
   layout.locate(value, FRAME_BYTES, starts);

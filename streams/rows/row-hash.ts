@@ -1,6 +1,6 @@
-// `batch_sha256` of a batch covers the whole content of its rows. It has two layers: the tokens of a row are hashed once, when its trajectory has
-// ended, and a batch is hashed from these hashes. All numbers are little-endian; a text is the count of its UTF-8 bytes as uint32, and the
-// bytes; a list is the count of its elements as uint32, and the elements.
+// `batch_sha256` of a batch covers the whole content of its rows. It has two layers: the tokens of a row are hashed once, when its
+// trajectory has ended, and a batch is hashed from these hashes. All numbers are little-endian; a text is the count of its UTF-8 bytes as
+// uint32, and the bytes; a list is the count of its elements as uint32, and the elements.
 //
 // tokens = SHA-256 of: text "turnstream tokens 1" · token_ids (int32) · mask (uint8) · logprobs (float32) · version_spans (int32 version,
 //   int32 tokens) · turns (int32) · turn_starts (int32) · int32 prompt_len · float32 temperature · text logprobs_kind · uint8 trainable ·
@@ -60,7 +60,7 @@ export class BatchHash {
       .update(tokens);
   }
 
-  /** Of the rows so far, hexadecimal. */
+  /** Hash of the rows so far, hexadecimal. */
   digest(): string {
     return this.#hash.copy().digest('hex');
   }

@@ -83,7 +83,7 @@ describe('the rows of an attempt', () => {
     expect(forked).toBeGreaterThan(30);
   });
 
-  it('are one for a conversation that goes on, and say what they are of', () => {
+  it('are one for a conversation that continues, with its ids and versions', () => {
     const turns = [call(0, [1, 2], [3]), prefix(call(1, [4], [5, 6]), 0, 3), prefix(call(2, [7], [8]), 1, 6)];
     expect(
       rows(turns.map((turn, at) => ({ ...turn, policy_spans: [{ version: at, tokens: 9 }], sampling: '{"temperature":0.7}' }))),
@@ -107,7 +107,7 @@ describe('the rows of an attempt', () => {
     ]);
   });
 
-  it('keep of another branch what the prompt keeps, as prompt', () => {
+  it('contain what their prompts keep of another branch, as prompt', () => {
     // Turn 1 goes on from turn 0, turn 2 from the first of its two tokens, turn 3 from turn 1, turn 4 from turn 0 once more.
     const turns = [call(0, [1], [2, 3]), prefix(call(1, [4], [5]), 0, 3), prefix(call(2, [6], [7]), 0, 2), prefix(call(3, [8], [9]), 1, 5)];
     const all = [...turns, prefix(call(4, [10], [11]), 0, 3)];
@@ -126,7 +126,7 @@ describe('the rows of an attempt', () => {
   });
 });
 
-it('has no tokens of what an earlier version of the schema recorded', () => {
+it('has no tokens for a turn of an earlier schema version', () => {
   const v1 = publishedSchemas.find(({ name, version }) => name === 'TurnRecorded' && version === 1)!;
   const value = encoderOf(v1)(turnEvents([call(0, [1], [2])])[0]!);
   const read = codec.decode(value);
@@ -156,7 +156,7 @@ describe('a row that is not to be trained on', () => {
     expect(made.map((row) => [row.trainable, row.why_not])).toEqual([[false, why_not]]);
   });
 
-  it('says so of the branch whose parent kept too much or is not known, and of no other', () => {
+  it('is only the branch that keeps more tokens than its parent has', () => {
     const made = rows([whole, prefix(call(1, [3], [4]), 0, 3), prefix(call(2, [3], [4]), 1, 5), call(3, [5], [6])]);
     expect(made.map(({ why_not, turns }) => [why_not, [...turns]])).toEqual([
       ['', [0]],
@@ -166,7 +166,7 @@ describe('a row that is not to be trained on', () => {
     expect(made[1]).toMatchObject({ token_ids: new Int32Array(0), prompt_len: 0, version_spans: [] });
   });
 
-  it('has no logprobs unless all are known, and no temperature unless it is one', () => {
+  it('has no logprobs unless all are known, and no temperature unless all turns have the same', () => {
     const [row] = rows([whole, { ...prefix(call(1, [3], [4]), 0, 2), logprobs: NO_FLOATS }]);
     expect(row?.logprobs).toEqual(new Float32Array(0));
     const at = (temperature: unknown): string => JSON.stringify({ temperature });

@@ -27,7 +27,7 @@ export interface TokenTurn {
   readonly truncated: boolean;
 }
 
-/** A turn with what its record says of its place. */
+/** A turn with the fields of its record that identify it. */
 export interface RecordedTurn extends TokenTurn {
   readonly run_id: string;
   readonly trajectory_id: string;

@@ -49,7 +49,7 @@ const giveUp = (state: RunState, trajectory: string): void => {
 const both = [...answer('g.0', 0.5), ...answer('g.1', 0.5)];
 
 describe('attached rewards', () => {
-  it('have the same effect in whatever order and however often they come, to the last bit', () => {
+  it('have the same effect in any order and with any repetitions, to the last bit', () => {
     const place = fc.record({
       trajectory: fc.constantFrom(...ids),
       name: fc.constantFrom('a', 'b', 'c'),

@@ -7,8 +7,8 @@ const ended: Ended = {
 };
 const collected: Ended = { ...ended, reason: 'collected', isTrained: false, steps: 0, batches: 1, version: 7, trained: 0, collected: 40 };
 
-describe('what happened to a run', () => {
-  it('is its steps, or its batches and the versions of the model', () => {
+describe('the summary of a run', () => {
+  it('states its steps, or its batches and the versions of the model', () => {
     expect(endingText(ended)).toBe('Made 5 steps: trained on 40 of 60 trajectories, discarded 12, left 8 open.');
     expect(endingText({ ...ended, steps: 1, trained: 0, admitted: 1 })).toBe(
       'Made 1 step: trained on 0 of 1 trajectory, discarded 12, left 8 open.',
@@ -20,7 +20,7 @@ describe('what happened to a run', () => {
       /^Collected 2 batches: .* The model named no version of its weights\.$/,
     );
   });
-  it('says first why it was not worth going on with', () => {
+  it('begins with the reason why it was not worth continuing', () => {
     const waste = {
       groups: 64,
       discarded: 62,

@@ -11,7 +11,7 @@ export interface Ended {
   readonly batches: number;
   /** Newest version; -1 = the model reported none. */
   readonly version: number;
-  /** Trajectories. */
+  /** Numbers of trajectories. */
   readonly admitted: number;
   readonly trained: number;
   readonly collected: number;

@@ -7,28 +7,28 @@ const times = (count: number, fate: GroupFate): GroupFate[] => Array.from({ leng
 const judged = (recent: readonly GroupFate[], more: Partial<typeof rules> = {}, idleSteps = 0): WasteVerdict =>
   judgeWaste({ recent, decided: { size: 0 }, idleSteps }, { ...rules, ...more });
 
-describe('whether a run is worth going on with', () => {
+describe('whether a run is worth continuing', () => {
   it.each([
     ['nothing closed', [], 'fine'],
     ['too little to judge', times(63, 'stale'), 'fine'],
     ['all kept', times(64, ''), 'fine'],
     ['half discarded', [...times(32, 'uniform_group'), ...times(32, '')], 'fine'],
     ['most discarded', [...times(33, 'uniform_group'), ...times(31, '')], 'wasteful'],
-    ['what was long ago does not count', [...times(200, 'stale'), ...times(64, '')], 'fine'],
+    ['old groups do not count', [...times(200, 'stale'), ...times(64, '')], 'fine'],
     ['all stale', times(64, 'stale'), 'hopeless'],
-    ['a dozen that nobody finished', times(15, 'incomplete'), 'fine'],
-    ['sixteen that nobody finished', times(16, 'incomplete'), 'hopeless'],
+    ['fifteen unfinished', times(15, 'incomplete'), 'fine'],
+    ['sixteen unfinished', times(16, 'incomplete'), 'hopeless'],
     ['one of them was uniform', [...times(15, 'incomplete'), 'uniform_group' as const], 'fine'],
   ] as const)('%s: %#', (_name, recent, kind) => {
     expect(judged(recent).kind).toBe(kind);
   });
-  it('takes groups that wait for a full batch for kept, since hard questions fill one slowly', () => {
+  it('counts groups that wait for a full batch as kept, because hard questions fill one slowly', () => {
     const verdict = (discarded: number, ready: number): string =>
       judgeWaste({ recent: [...times(64, ''), ...times(discarded, 'uniform_group')], decided: { size: ready }, idleSteps: 0 }, rules).kind;
     expect([0, 3, 4, 63, 64].map((ready) => verdict(64, ready))).toEqual(['hopeless', 'hopeless', 'wasteful', 'wasteful', 'fine']);
     expect([76, 77, 1_000].map((discarded) => verdict(discarded, 4))).toEqual(['wasteful', 'hopeless', 'hopeless']);
   });
-  it('says of what is discarded how much and why, most frequent first', () => {
+  it('reports how much is discarded and why, most frequent reason first', () => {
     expect(judged([...times(20, 'uniform_group'), ...times(44, 'stale')])).toEqual({
       kind: 'hopeless',
       reason: 'mostly_discarded',
@@ -54,7 +54,7 @@ describe('whether a run is worth going on with', () => {
       }),
     );
   });
-  it('looks back over four batches, and never ends one that keeps more than its share', () => {
+  it('looks back over four batches, and never ends a run that keeps more than its share', () => {
     expect([windowOf({ batchGroups: 1 }), windowOf({ batchGroups: 100 }), windowOf({ batchGroups: 4_096 })]).toEqual([64, 400, 1_024]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 0, max: 64 }), (batchGroups, kept) => {
@@ -65,7 +65,7 @@ describe('whether a run is worth going on with', () => {
       }),
     );
   });
-  it('takes reasons of single attempts for a group that did not finish', () => {
+  it('treats reasons of single attempts as a group that did not finish', () => {
     expect(['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'invalid'].map(fateOf)).toEqual([
       ...['uniform_group', 'stale', 'incomplete', 'incomplete', 'incomplete', 'incomplete'],
     ]);

@@ -1,7 +1,7 @@
 // Detects a run that is not worth continuing: it discards nearly all of its work, no group finishes, or its steps change nothing. Pure,
 // over the groups that closed last according to the ledger, so that a restart reaches the same verdict.
 
-/** Why a group was not kept; empty for one that was trained or collected. One that a rewind discarded is not looked at. */
+/** Why a group was not kept; empty for one that was trained or collected. One that a rewind discarded is ignored. */
 export type GroupFate = '' | 'uniform_group' | 'stale' | 'unknown_version' | 'rewound' | 'incomplete';
 
 const OWN_FATES: ReadonlySet<string> = new Set(['uniform_group', 'stale', 'unknown_version', 'rewound']);
@@ -15,7 +15,7 @@ export const UNFINISHED = 'incomplete';
  */
 export const fateOf = (reason: string): GroupFate => (OWN_FATES.has(reason) ? (reason as GroupFate) : UNFINISHED);
 
-/** Most groups to look back at. */
+/** Maximum number of groups to look back at. */
 export const RECENT_GROUPS = 1_024;
 
 export interface WasteRules {

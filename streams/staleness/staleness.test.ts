@@ -7,7 +7,7 @@ const spans = fc.array(span, { maxLength: 40 });
 const version = fc.integer({ min: 0, max: 25 });
 
 describe('the staleness of a trajectory', () => {
-  it('splits into what the rollout and what the trainer took', () => {
+  it('splits into an in-flight and an in-queue part', () => {
     const account = stalenessOf(
       [
         { version: 3, tokens: 10 },
@@ -58,7 +58,7 @@ describe('the staleness of a trajectory', () => {
     );
   });
 
-  it('never reads a missing or a future version as no lag', () => {
+  it('never counts a missing or a future version as staleness 0', () => {
     const account = stalenessOf(
       [
         { version: -1, tokens: 7 },
@@ -81,7 +81,7 @@ describe('the staleness of a trajectory', () => {
     expect(summariseAges(new Map())).toEqual({ mean: 0, p95: 0, max: 0 });
   });
 
-  it('does not take infinite or undefined tokens for a weight', () => {
+  it('ignores a token count that is not a number', () => {
     expect(stalenessOf([{ version: 1, tokens: Number.NaN }], 1)).toMatchObject({ tokenMean: 0, unknownTokens: 0 });
   });
 });

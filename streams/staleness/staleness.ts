@@ -1,5 +1,5 @@
-// The staleness account of one trajectory (see "The staleness account" in the design). Step t trains version t-1 into t. For a trajectory:
-// v_i is the version behind token i, S the version at its first turn, E the version at its last.
+// The staleness account of one trajectory. Step t trains version t-1 into t. For a trajectory: v_i is the version behind token i, S the
+// version at its first turn, E the version at its last.
 
 /** A run of consecutive tokens of a trajectory and the version behind them. */
 export interface VersionSpan {

@@ -19,7 +19,7 @@ const question = { question_id: 'q', question: 'Which?', answers: ['a'], aug_ans
 it.each([
   [4, -1],
   [0, 7],
-])('with max. staleness %i asks for version %i (-1: the newest): on-policy nobody takes the version before', (maxStaleness, asked) => {
+])('with max. staleness %i requests version %i (-1: the newest), so that on-policy no worker uses an older one', (maxStaleness, asked) => {
   const context = {
     runId: 'r',
     producer: 't',

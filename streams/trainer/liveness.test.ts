@@ -25,7 +25,7 @@ const worker = (name: string, startedMs: number): string => incarnationId({ plac
 const told = (liveness: Liveness, state: RunState, nowMs: number) => liveness.expired(state, nowMs).map(({ reason }) => reason);
 
 describe('a claim that was lost', () => {
-  it('is given up after the silence, and as often as it is asked', () => {
+  it('is given up after the silence, at every check', () => {
     const { state, liveness } = claimed();
     expect(told(liveness, state, 0)).toEqual([]);
     expect(told(liveness, state, SILENCE_MS)).toEqual([]);
@@ -33,7 +33,7 @@ describe('a claim that was lost', () => {
     expect(told(liveness, state, SILENCE_MS + 2)).toEqual(['lost_claim']);
   });
 
-  it('is none while nobody has claimed it, or once it was begun', () => {
+  it('is not reported before the task is claimed, or once its attempt has started', () => {
     const { state, liveness } = claimed();
     liveness.claimed(new Map([[0, 5]]));
     expect(told(liveness, state, 0)).toEqual([]);
@@ -45,7 +45,7 @@ describe('a claim that was lost', () => {
     expect(told(liveness, state, 2 * SILENCE_MS + 5)).toEqual([]);
   });
 
-  it('of the next attempt has a silence of its own', () => {
+  it('of the next attempt has its own deadline', () => {
     const { state, liveness } = claimed();
     told(liveness, state, 0);
     expect(told(liveness, state, SILENCE_MS + 1)).toEqual(['lost_claim']);
@@ -86,7 +86,7 @@ describe('an attempt whose worker was replaced', () => {
     expect(told(liveness, state, 19_000)).toEqual([]);
   });
 
-  it('has its time again when the trainer could not hear meanwhile', () => {
+  it('has a new deadline when the trainer could not hear meanwhile', () => {
     const { state, liveness } = running(worker('worker-1', 0));
     liveness.heard(worker('worker-1', 90), sign(100));
     liveness.live(3_000);
@@ -94,7 +94,7 @@ describe('an attempt whose worker was replaced', () => {
   });
 });
 
-describe('an attempt that ended badly', () => {
+describe('an attempt with an unusable end', () => {
   it.each([
     ['failed', 'unusable'],
     ['cancelled', 'unusable'],

@@ -26,7 +26,7 @@ export interface PlanInputs {
   readonly version: number;
   /** False once the run has all the batches that it needs. */
   readonly admitting: boolean;
-  /** The trainer does not make the policy: groups are kept for others, and the clock is that of the model. */
+  /** True if the trainer does not make the policy: it only keeps groups, and the newest version is the one that the model reports. */
   readonly collecting?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function nextBatch(state: RunState, inputs: Pick<PlanInputs, 'settings' |
   const { settings, training, version } = inputs;
   const busy = new Set(training.map(({ id }) => id));
   const decided = [...state.decided].flatMap((id) => (busy.has(id) ? [] : (state.groups.get(id) ?? [])));
-  // judging a group takes longer than counting it, and this is asked at every turn of the loop
+  // judging a group takes longer than counting it, and this runs in every iteration of the loop
   if (decided.length < settings.batchGroups) return undefined;
   const { batch } = select(decided, rulesOf(settings, version, state.rewinds), busy);
   return batch.length < settings.batchGroups ? undefined : batch;

@@ -10,7 +10,7 @@ export interface RunSettings {
   readonly maxConcurrent: number;
   readonly maxAttempts: number;
   readonly stalePolicy: string;
-  /** Share of a trajectory's tokens that may come from an unknown version, 0 to 1; 1 unless given. */
+  /** Share of a trajectory's tokens that may come from an unknown version, 0 to 1; default 1. */
   readonly maxUnknown?: number;
   /** The run ends after this many steps; 0 = never by itself. */
   readonly steps: number;
@@ -18,11 +18,11 @@ export interface RunSettings {
   readonly maxTurns: number;
   readonly maxTokens: number;
   readonly maxWallMs: number;
-  /** Groups asked for by each that a batch still needs; 1 unless given. Above 1 only with a staleness of 0. */
+  /** Groups requested for each one that a batch still needs; default 1. Above 1 only if maxStaleness is 0. */
   readonly oversample?: number;
   /** Comma-separated names of the attached rewards that are waited for and trained on; left out = none. */
   readonly rewardNames?: string;
-  /** How long a finished attempt waits for them, ms; no limit unless given. */
+  /** How long a finished attempt waits for them, ms; by default without limit. */
   readonly rewardTimeoutMs?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;

@@ -1,4 +1,4 @@
-// What the trainer asks the dataset of a run.
+// The questions of a run's dataset, as the trainer uses them.
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 
 /** The fields of a question that a request carries. */

@@ -94,7 +94,7 @@ describe('the fold of an attempt', () => {
     );
   });
 
-  it('tells what runs, what counts and what does not', () => {
+  it('distinguishes running, usable and unusable attempts', () => {
     expect(statusOf(folded(records(2).slice(0, -1)))).toBe('running');
     for (const status of ['answered', 'max_turns', 'max_tokens', 'timeout']) expect(statusOf(folded(records(2, status)))).toBe('usable');
     for (const status of ['cancelled', 'failed', 'sideways']) expect(statusOf(folded(records(2, status)))).toBe('unusable');
@@ -103,7 +103,7 @@ describe('the fold of an attempt', () => {
     expect(statusOf(attempt)).toBe('unusable');
   });
 
-  it('is unusable when its end tells of other tokens than its turns hold', () => {
+  it('is unusable when its end has another token count than its turns', () => {
     fc.assert(
       fc.property(fc.nat(6), fc.integer({ min: -30, max: 30 }), (turns, off) => {
         const attempt = folded(records(turns).slice(0, -1));
@@ -128,7 +128,7 @@ describe('the fold of an attempt', () => {
     expect(attempt.tokens).toBe(20);
   });
 
-  it('keeps decision bytes of its own, not the buffer that they came in', () => {
+  it('copies decision bytes out of the buffer that they came in', () => {
     const event = turn({ trajectory, sequence: 0 }, 1);
     const attempt = newAttempt(0);
     foldTurn(attempt, event);
@@ -146,7 +146,7 @@ describe('the fold of an attempt', () => {
     expect(perToken(spansOf(attempt))).toEqual([0, 0, 0, 2, -1, -1, -1, -1]);
   });
 
-  it('has the end that came first, and none that comes twice', () => {
+  it('keeps the first end, and ignores repetitions', () => {
     const attempt = folded(records(1));
     const before = [attempt.ending, attempt.tokens, attempt.contiguous, spansOf(attempt), decisionsOf(attempt).length];
     for (const again of [...records(1), ...records(1, 'failed')]) again(attempt);
@@ -159,7 +159,7 @@ describe('the fold of an attempt', () => {
     expect([early.ending, early.workerId]).toEqual([undefined, 'w-0']);
   });
 
-  it('does not fail on sequence numbers that cannot be', () => {
+  it('does not fail on invalid sequence numbers', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.integer(), fc.double()), { maxLength: 30 }), (sequences) => {
         const attempt = newAttempt(0);

@@ -1,8 +1,7 @@
-// The fold of one attempt. Identity, not arrival, decides: a sequence number seen before changes nothing, and the
-// attempt is complete once its end and every sequence number before it have been seen, in whatever order. An
-// attempt that ended with a hole, or whose end tells of other tokens than its turns hold, is not usable. State is
-// compact and changed in place, for this runs once a record: no text stays, and decision bytes are copied out of the
-// fetch buffer that they came in.
+// The fold of one attempt. Identity, not arrival, decides: a sequence number seen before changes nothing, and the attempt is complete once
+// its end and every sequence number before it have been seen, in any order. An attempt that ended with a gap, or whose end has another
+// token count than its turns, is not usable. State is compact and changed in place, because this runs once per record: no text is kept,
+// and decision bytes are copied out of the fetch buffer that they came in.
 import type { Decision } from '../../schemas/generated/events.ts';
 import { hasRewards, keepReward, withAttached, type AttachedRewards } from '../reward/attached.ts';
 import type { FinishedView, RewardView, StartedView, TurnView } from '../run/rollout-view.ts';
@@ -38,10 +37,10 @@ export interface Attempt {
   workerId: string;
   /** Every sequence number below it was seen. */
   contiguous: number;
-  /** Sequence numbers seen beyond a hole. */
+  /** Sequence numbers seen after a gap. */
   ahead: Set<number> | undefined;
   tokens: number;
-  /** Flat triples: sequence of the first turn, version, tokens. Turns of one version that follow each other share one. */
+  /** Flat triples: sequence of the first turn, version, tokens. Consecutive turns of one version share a triple. */
   spans: number[];
   /** Sequence of the turn that `spans` ends with. */
   spansEnd: number;
@@ -49,7 +48,7 @@ export interface Attempt {
   ordered: boolean;
   decisions: KeptDecision[] | undefined;
   ending: AttemptOutcome | undefined;
-  /** Of the names that the run trains on. They may come before the end. */
+  /** Attached rewards with the names that the run trains on. They may come before the end. */
   attached: AttachedRewards | undefined;
 }
 
@@ -67,7 +66,7 @@ export const newAttempt = (number: number): Attempt => ({
   attached: undefined,
 });
 
-/** Notes a sequence number; false when it was seen before or cannot be one. */
+/** Notes a sequence number; false when it was seen before or is invalid. */
 function notice(attempt: Attempt, sequence: number): boolean {
   if (sequence === attempt.contiguous) {
     attempt.contiguous += 1;
@@ -149,12 +148,12 @@ export const rewardOf = ({ ending, attached }: Attempt): number => (ending === u
 /** True when the attempt has a reward of each of these names. */
 export const isRewarded = ({ attached }: Attempt, names: readonly string[]): boolean => hasRewards(attached, names);
 
-/** Status of an attempt that the model refused for good: another attempt would be refused as well, so none is asked for. */
+/** Status of an attempt that the model refused permanently: another attempt would be refused as well, so none is requested. */
 export const REFUSED = 'refused';
 
 const COUNTING = new Set(['answered', 'max_turns', 'max_tokens', 'timeout']);
 
-/** running; usable (it ended, has no hole, counts, and its records hold the tokens that its end tells of); unusable (it ended otherwise). */
+/** usable: it ended with a status that counts, without a gap, and with the token count of its records; unusable: it ended otherwise. */
 export function statusOf(attempt: Attempt): 'running' | 'usable' | 'unusable' {
   const { ending } = attempt;
   if (ending === undefined) return 'running';
@@ -162,7 +161,7 @@ export function statusOf(attempt: Attempt): 'running' | 'usable' | 'unusable' {
   return whole && COUNTING.has(ending.status) && Number.isFinite(ending.reward) ? 'usable' : 'unusable';
 }
 
-/** Versions behind the tokens, in the order of the turns; neighbours differ in their version. */
+/** Versions behind the tokens, in the order of the turns; consecutive spans differ in their version. */
 export function spansOf(attempt: Attempt): readonly VersionSpan[] {
   const triples: (readonly [number, number, number])[] = [];
   for (let i = 0; i + 2 < attempt.spans.length; i += 3) {

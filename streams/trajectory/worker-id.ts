@@ -1,6 +1,6 @@
 // The ids of workers that a supervisor runs one after the other under one name: the newer one proves that the older one has ended.
 
-/** One process, or one connection of it, among those that had the same place. */
+/** One of the processes, or of their connections, that had the same place one after the other. */
 export interface WorkerIncarnation {
   readonly place: string;
   /** When it began by the clock of its machine, ms since the epoch. */

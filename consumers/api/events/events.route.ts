@@ -52,7 +52,7 @@ const postedEvent = Type.Object(
   { additionalProperties: false, title: 'PostedEvent', examples: [example] },
 );
 
-/** Stands for the body in validation: the text is checked line by line, and the schema describes it to clients. */
+/** Replaces the body in schema validation: the text is checked line by line instead, and the schema only documents it. */
 const checkedBelow: readonly unknown[] = [example];
 
 const recorded = Type.Object(

@@ -41,7 +41,7 @@ const lines = (...events: readonly unknown[]): string => events.map((event) => `
 const reward = { type: 'RewardAttached', trajectory_id: 'demo-g000001.0', value: 0.5 };
 
 describe('posted rewards', () => {
-  it('are in the log under the id of their identity, from NDJSON and from an array', async () => {
+  it('are in the log under an id made from their identity, from NDJSON and from an array', async () => {
     const named = { ...reward, name: 'human', attempt: 1, turn: 2, identifier: 'a/b', source: 'me', run_id: 'demo' };
     const ids = ['demo-g000001.0/0/-1/reward/', 'demo-g000001.0/1/2/human/a/b'];
     expect(await post(shared, `\n${lines(reward)}\r\n${lines({ ...named, event_id: ids[1] })}`)).toMatchObject({
@@ -97,7 +97,7 @@ describe('posted rewards', () => {
     expect(await written()).toEqual(before);
   });
 
-  it('are refused as a whole: nothing, what is no array, another type of body, too much, a run that cannot be', async () => {
+  it('are refused as a whole: no events, no array, another media type, too many bytes or events, an invalid run', async () => {
     const before = await written();
     for (const [text, type] of [
       ['', 'application/x-ndjson'],
@@ -127,7 +127,7 @@ describe('posted rewards', () => {
     expect((await as('key-of-a-recorder-01')).status).toBe(200);
   });
 
-  it('are answered with 503 while Kafka is away: after a time, at once while an append is overdue, and no longer once it is not', async () => {
+  it('get 503 while Kafka is unavailable: after a time, at once while an append is overdue, and not when none is any more', async () => {
     const held = deferred<readonly []>();
     let calls = 0;
     const writer = {

@@ -7,7 +7,7 @@ import { MOST_INT32 } from '../values.ts';
 
 /** The event types that are accepted. */
 export const ACCEPTED = 'RewardAttached';
-/** What the document says and the checks below ask for. */
+/** Limits that the OpenAPI document describes and the checks below apply. */
 export const limits = { events: 10_000, text: 200, int: MOST_INT32, trajectory: /^[^/\s]{1,390}\.[0-9]{1,6}$/u } as const;
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;

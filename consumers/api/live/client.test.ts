@@ -61,7 +61,7 @@ function client(filter: LiveFilter = { types: [] }, to = wire()) {
 const offsetsOf = (texts: readonly string[]): number[] => texts.flatMap((text) => /"offset":(\d+)/.exec(text)?.[1] ?? []).map(Number);
 
 describe('a live client', () => {
-  it('says hello, then sends what comes with the place to go on from', () => {
+  it('sends a hello event, then new events, each with the positions to resume from', () => {
     const { made, to } = client();
     made.goLive();
     made.receive(batch(5));
@@ -73,7 +73,7 @@ describe('a live client', () => {
     ]);
   });
 
-  it('keeps live batches back until what was missed has been sent, and sends nothing twice', async () => {
+  it('holds live batches back until the missed events are sent, and sends no event twice', async () => {
     const { made, to } = client();
     made.receive(batch(7));
     await made.catchUp(batch(5));
@@ -86,7 +86,7 @@ describe('a live client', () => {
     expect(offsetsOf(to.texts)).toEqual([5, 6, 7, 8, 9]);
   });
 
-  it('sends what was asked for, and moves on past the rest', () => {
+  it('sends the events that its filter selects, and moves past the others', () => {
     const { made, to } = client({ run: 'run-b', types: ['StepCompleted'] });
     made.goLive();
     made.receive(batch(5));
@@ -105,7 +105,7 @@ describe('a live client', () => {
     expect(to.texts.at(-1)).toContain('id: rollouts/0/6,training/0/4\n');
   });
 
-  it('is told at once that it fell behind, after the last event that it was given, and is closed', () => {
+  it('that falls behind is told so at once, after its last event, and is closed', () => {
     const { made, to } = client({ types: [] }, wire(3));
     made.goLive();
     let offset = 5;
@@ -123,7 +123,7 @@ describe('a live client', () => {
     expect(to.texts).toHaveLength(4);
   });
 
-  it('gets whole events without a hole up to where it is told to go on, however it reads', () => {
+  it('gets whole events without a gap up to the position where it must resume, at any pace of reading', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 60 }), (first, reading) => {
         const { made, to } = client({ types: [] }, wire(first));
@@ -141,7 +141,7 @@ describe('a live client', () => {
     );
   });
 
-  it('gets no heartbeats on top of what waits', () => {
+  it('gets no heartbeats while events wait to be sent', () => {
     const { made, to } = client({ types: [] }, wire(1));
     made.goLive();
     made.receive(batch(5));
@@ -151,7 +151,7 @@ describe('a live client', () => {
     expect(to.texts).toHaveLength(2);
   });
 
-  it('is told where it is when only events of others pass', () => {
+  it('gets its positions with a heartbeat when only events outside its filter pass', () => {
     const { made, to } = client({ run: 'run-b', types: [] });
     made.goLive();
     made.receive(batch(5));
@@ -187,7 +187,7 @@ describe('a live client', () => {
     expect(made.open()).toBe(false);
   });
 
-  it('gets every event once and in order, wherever the catching up ends and however much comes meanwhile', async () => {
+  it('gets every event once and in order, however many it missed and however many are written meanwhile', async () => {
     const count = fc.integer({ min: 0, max: 20 });
     await fc.assert(
       fc.asyncProperty(count, count, fc.integer({ min: 200, max: 4_000 }), async (missed, meanwhile, maxBufferedBytes) => {
@@ -212,7 +212,7 @@ describe('a live client', () => {
 });
 
 describe('positions', () => {
-  it('come back from their id', () => {
+  it('are parsed back from their id', () => {
     const position = fc.record({
       topic: fc.constantFrom(...liveTopics),
       partition: fc.integer({ min: 0, max: 1023 }),

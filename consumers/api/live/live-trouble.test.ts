@@ -22,8 +22,8 @@ async function readAll(stream: EventStream, seen: Set<string | undefined>, enoug
   return last;
 }
 
-describe('GET /v1/live in trouble', () => {
-  it('goes on while nobody can say whether there is such a run', async () => {
+describe('GET /v1/live during failures', () => {
+  it('starts without checking the run while the store is unavailable', async () => {
     const store = createFakeStore(() => {
       throw new PlatformError('STORE_UNAVAILABLE', 'asking');
     });
@@ -31,7 +31,7 @@ describe('GET /v1/live in trouble', () => {
     expect(await (await open('?run=run-a')).next()).toMatchObject({ event: 'connected' });
   });
 
-  it('passes over a record that cannot be read', async () => {
+  it('skips a record that cannot be decoded', async () => {
     await start();
     const stream = await open();
     await stream.next();
@@ -55,7 +55,7 @@ describe('GET /v1/live in trouble', () => {
     expect(trajectoryOf(await stream.next())).toBe('a.0');
   });
 
-  it('does not open while Kafka is away, and does when it is back', async () => {
+  it('does not open while Kafka is unavailable, and opens when it is back', async () => {
     const reader = log.reader();
     let away = true;
     const bounds: typeof reader.bounds = async (topic) => {
@@ -68,7 +68,7 @@ describe('GET /v1/live in trouble', () => {
     expect(await (await open()).next()).toMatchObject({ event: 'connected' });
   });
 
-  it('closes a client whose past cannot be read', async () => {
+  it('closes a client whose missed events cannot be read', async () => {
     const reader = log.reader();
     const readToEnd: typeof reader.readToEnd = async () => Promise.reject(new Error('secret'));
     await start({ source: { log: { ...reader, readToEnd }, events: codecReader(log.codec) } });
@@ -78,7 +78,7 @@ describe('GET /v1/live in trouble', () => {
     expect(await stream.next()).toMatchObject({ event: 'closing', data: { reason: expect.not.stringContaining('secret') as string } });
   });
 
-  it('says goodbye when the server stops', async () => {
+  it('sends a closing event when the server stops', async () => {
     await start();
     const stream = await open();
     const hello = await stream.next();
@@ -88,7 +88,7 @@ describe('GET /v1/live in trouble', () => {
     await closing;
   });
 
-  it('takes so many clients and an id of its own only', async () => {
+  it('limits the number of clients, and accepts only an id of this stream', async () => {
     await start({ live: { maxClients: 1, heartbeatMs: 10 } });
     const refused = await fetch(`${url}/v1/live`, { headers: { 'last-event-id': 'nonsense' } });
     expect(await refused.json()).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
@@ -96,7 +96,7 @@ describe('GET /v1/live in trouble', () => {
     expect(await (await fetch(`${url}/v1/live`)).json()).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
   });
 
-  it('closes a client that does not read, and the others go on', async () => {
+  it('closes a client that does not read, which can resume, and serves the others', async () => {
     await start({ live: { maxBufferedBytes: 200_000, heartbeatMs: 10 } });
     const slow = await open();
     const quick = await open();

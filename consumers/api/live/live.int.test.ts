@@ -49,7 +49,7 @@ async function read(stream: EventStream, count: number): Promise<{ readonly seen
   return { seen: seen.sort(), last };
 }
 
-it('shows the real log from now on, and from where a client was, without a gap or a repetition', async () => {
+it('streams the real log from its end, or from the position of a client, without a gap or a repetition', async () => {
   await write(ids(0, 5));
   const first = await EventStream.open(`${url}/v1/live`);
   expect(await first.next()).toMatchObject({ event: 'connected' });

@@ -154,7 +154,7 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
   if (bounds.every(({ partition, end }) => (next.get(partition) ?? 0) >= end)) return;
   const range: ReadRange = {
     from: next,
-    // deleted between reading the bounds and the records: the client's next position shows the gap
+    // deleted between reading the bounds and the records; the gap begins at the client's position
     onSkipped: ({ partition, to: offset }) => {
       client.skip({ topic, partition, offset });
     },
@@ -165,7 +165,7 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
   }
 }
 
-/** The position that the client sent, if any; otherwise the end. */
+/** The positions that the client sent, where they are before the end of the log; otherwise the end. */
 function startOf(live: LivePositions, resume: readonly Position[] | undefined): readonly Position[] {
   const start = live.copy();
   for (const position of resume ?? []) {

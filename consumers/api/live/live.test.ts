@@ -5,7 +5,7 @@ import { turn } from '../../../infra/testing/rollout-events.ts';
 import { log, open, start, trajectoryOf, url, write } from './live.testing.ts';
 
 describe('GET /v1/live', () => {
-  it('has an answer for a run that nobody knows, and for who asks for the headers alone', async () => {
+  it('returns 404 for an unknown run, and only headers for HEAD', async () => {
     await start();
     const refused = await fetch(`${url}/v1/live?run=nope`);
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
@@ -16,7 +16,7 @@ describe('GET /v1/live', () => {
     });
   });
 
-  it('shows what is written from now on, without its bytes', async () => {
+  it('streams what is written from now on, with the number of bytes in place of bytes', async () => {
     await start();
     await write('old.0');
     const stream = await open();
@@ -30,7 +30,7 @@ describe('GET /v1/live', () => {
     expect(trajectoryOf(event)).toBe('new.0');
   });
 
-  it('goes on where a client was, and misses nothing in between', async () => {
+  it('resumes at the position of a client, and misses nothing in between', async () => {
     await start();
     const first = await open();
     await first.next();
@@ -48,7 +48,7 @@ describe('GET /v1/live', () => {
     expect(seen.at(-1)).toBe('e.0');
   });
 
-  it('goes on for who cannot send a header, and says what the log has forgotten', async () => {
+  it('resumes from a query parameter too, and reports events that the log no longer has', async () => {
     await write('a.0');
     await write('b.0');
     const reader = log.reader();
@@ -68,7 +68,7 @@ describe('GET /v1/live', () => {
     }
   });
 
-  it('gives a client that was long away all of it, at the pace at which it reads', async () => {
+  it('sends a client all of the many events that it missed, at the pace at which it reads', async () => {
     await start({ live: { maxBufferedBytes: 100_000, heartbeatMs: 1_000 } });
     const events = Array.from({ length: 1_500 }, (_, index) =>
       outgoing('TurnRecorded', turn({ trajectory: `t${index}.0`, sequence: 1 }, 0, { text: 'x'.repeat(1_900) })),
@@ -88,7 +88,7 @@ describe('GET /v1/live', () => {
     }
   });
 
-  it('shows one run and the types that were asked for', async () => {
+  it('streams only the run and the types that were asked for', async () => {
     await start();
     const stream = await open('?run=run-b&type=TurnRecorded&type=StepCompleted');
     await stream.next();
@@ -98,7 +98,7 @@ describe('GET /v1/live', () => {
     expect(trajectoryOf(await stream.next())).toBe('b.0');
   });
 
-  it('shares one reader of the log, which ends with the last client', async () => {
+  it('shares one reader of the log, which closes with the last client', async () => {
     await start();
     const [one, two] = [await open(), await open()];
     await one.next();

@@ -4,7 +4,7 @@ import type { ScoredAnswers } from '../../../streams/evaluation/figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
-/** Resampled questions of one figure at most: so many take a part of a second. */
+/** Maximum number of resampled questions per figure: this many take a fraction of a second. */
 const MOST_DRAWN = 2_000_000;
 const MOST_DRAWS = 2_000;
 const LEAST_DRAWS = 200;

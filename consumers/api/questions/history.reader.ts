@@ -1,4 +1,4 @@
-// One question of a run over the versions that answered it: each answer of each version, how often it came, and what it got.
+// One question of a run over the versions that answered it: each answer of each version, how often it was given, and its reward.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';

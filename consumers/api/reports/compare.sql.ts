@@ -1,4 +1,4 @@
-// Differences between two runs, as a statement around its parts, which the API reads at the same time.
+// Differences between two runs: one statement around its parts, which the API reads in parallel.
 
 /** Settings and results. */
 const entriesOfRuns = `  SELECT run_id, entry.1 AS kind, entry.2 AS name, entry.3 AS value
@@ -38,7 +38,7 @@ const entriesOfRollouts = `  SELECT run_id, 'rollouts' AS kind, concat(purpose, 
 /** Statements with a row for each setting or result of a run. */
 export const comparedEntries = [entriesOfRuns, entriesOfRollouts];
 
-/** Differences in some of the entries. */
+/** The statement that compares the given entries. */
 export const comparing = (entries: readonly string[]): string => `SELECT
   kind,
   name,

@@ -32,7 +32,7 @@ async function addFlights(read: ReadFlights, state: Map<number, number>, window:
   return true;
 }
 
-/** Sum over the attempts of a purpose (empty: all but evaluations) that ended at a version of the steps of a range, ms. */
+/** Total time of the attempts of a purpose (empty: all but evaluations) whose last version a step of the range started from, ms. */
 export async function readFlight(
   store: Store,
   { run, purpose }: { readonly run: string; readonly purpose: string },

@@ -59,7 +59,7 @@ export async function readWallClock(
   );
 }
 
-/** The rows of `compareSql`; its parts are read at the same time. */
+/** The rows of `compareSql`; its parts are read in parallel. */
 export async function readComparison(store: Store, run: string, other: string): Promise<readonly Difference[]> {
   const parts = comparedEntries.map((entries) => report(store, { sql: comparing([entries]), columns: compareColumns }, { run, other }));
   return (await Promise.all(parts)).flat().sort(byDifference);

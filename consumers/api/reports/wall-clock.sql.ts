@@ -1,4 +1,4 @@
-// Where wall-clock time is spent, as a statement around the time of all attempts, which the API keeps up to date.
+// Where wall-clock time is spent: a statement around the total time of all attempts, which the API keeps up to date.
 
 /** Time of all attempts from start to finish, ms. */
 export const flightSql = `    SELECT sum(dateDiff('millisecond', started_at, finished_at)) AS flight
@@ -7,7 +7,7 @@ export const flightSql = `    SELECT sum(dateDiff('millisecond', started_at, fin
       AND version_last >= {from_step:Int32} - 1 AND version_last < {to_step:Int32}
       AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})`;
 
-/** `flight` returns the time of all attempts. */
+/** `flight` is the statement that returns the time of all attempts. */
 export const wallClockWith = (
   flight: string,
 ): string => `SELECT side, phase, seconds, seconds / nullIf(sum(seconds) OVER (PARTITION BY side), 0) AS share

@@ -1,4 +1,4 @@
-// What each worker of a run did, kept up to date. Attempts with new rows are counted again: what they counted for before is taken off.
+// What each worker of a run did, kept up to date. Attempts with new rows are counted again: their former counts are subtracted.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
@@ -23,7 +23,7 @@ const tables = ['trajectories', 'trajectory_starts', 'expired_attempts'] as cons
 
 const KEY = 'trajectory_id, attempt';
 const OF_PURPOSE = "({purpose:String} = '' or purpose = {purpose:String})";
-/** How an attempt ends whose answer counts. */
+/** Statuses of attempts whose answer counts. */
 const FINISHED = "('answered', 'max_turns', 'max_tokens')";
 
 const sums = (values: Readonly<Partial<Record<keyof WorkerSums, string>>>): string =>
@@ -87,7 +87,7 @@ async function addWorkers(read: ReadWorkers, state: Map<string, WorkerSums>, win
   return true;
 }
 
-/** The workers of a run that started an attempt of a purpose; empty: any. */
+/** The workers of a run that started an attempt of a purpose (empty: any). */
 export async function readWorkerSums(store: Store, run: string, purpose: string): Promise<readonly SumsOfWorker[]> {
   const spec: FoldSpec<Map<string, WorkerSums>> = {
     ...{ name: `workers of ${purpose}`, run, tables, empty: () => new Map() },

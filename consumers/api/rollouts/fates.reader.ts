@@ -1,4 +1,4 @@
-// What became of attempts: the step that trained on them, or why they were discarded. Asked of the rows of one page.
+// What became of attempts: the step that trained on them, or why they were discarded. Read for the rows of one page.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
@@ -11,7 +11,7 @@ interface AttemptKey {
 }
 
 export interface AttemptFate {
-  /** `trained`, `discarded`, or `open`: nothing of it is in the ledger. */
+  /** `trained`, `discarded`, or `open`: the ledger has no decision about it. */
   readonly fate: string;
   /** Step that trained on it, or that made the version at which it was discarded; -1 while open. */
   readonly fate_step: number;

@@ -24,7 +24,7 @@ export interface TurnMatches {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly items: readonly TurnMatch[];
-  /** Number of turns that contain the text; `items` has at most `limit` of them. */
+  /** Number of turns found, at most `limit` + 1; `items` has at most `limit` of them. */
   readonly turns: number;
   readonly is_whole: boolean;
 }

@@ -59,7 +59,7 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
   return readPage(store, spec, { ...request, where, identity: { run, step, trajectory, tool } });
 }
 
-/** Repeats the condition for the turns' side, so that only those turns are read. */
+/** Repeats the condition on the steps for the turns, so that only the turns of these steps are read. */
 function within(steps: StepRange | undefined): readonly SqlCondition[] {
   if (steps === undefined) return [];
   const bounds = [

@@ -19,7 +19,7 @@ function reading(steps: readonly number[]) {
 const stepsOf = ({ items }: { readonly items: readonly object[] }) => items.map((row) => ('step' in row ? row.step : undefined));
 
 describe('the lineage of a run', () => {
-  it('looks in more steps only while the page is not full', async () => {
+  it('reads more steps only while the page is not full', async () => {
     const { looked, page } = reading([1, 2, 5, 40, 41, 90]);
     const first = await page({});
     expect(stepsOf(first)).toEqual([1, 2]);
@@ -40,7 +40,7 @@ describe('the lineage of a run', () => {
     expect(third.next_cursor).toBeNull();
   });
 
-  it('looks in one step when that is asked for, and everywhere for a trajectory', async () => {
+  it('reads one step when that is asked for, and all steps for a trajectory', async () => {
     const { looked, page } = reading([3, 4]);
     expect(stepsOf(await page({ step: 4 }))).toEqual([4]);
     expect(stepsOf(await page({ trajectory: 't' }))).toEqual([3, 4]);

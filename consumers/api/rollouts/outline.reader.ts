@@ -1,5 +1,5 @@
-// The skeleton of an attempt: every turn of it in one answer, a column a figure, without texts. A list of 30,000 turns, its
-// minimap and its waterfall are drawn from it; texts are asked for by the turn.
+// The skeleton of an attempt: all its turns in one response, one column per figure, without texts. The dashboard draws the list of turns,
+// its minimap, and its waterfall from it, and requests texts turn by turn.
 import { outlineColumns } from '../../../schemas/rollouts/turn.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
@@ -13,7 +13,7 @@ const computed = {
   tool_at_ms: `if(year(tool_started_at) > 1970, ${ms('tool_started_at')}, ${ms('occurred_at')})`,
 };
 
-/** Figure of the answer → SQL over the turns. */
+/** Figure of the response → SQL over the turns. */
 const figures: Readonly<Record<string, string>> = {
   ...computed,
   ...Object.fromEntries(
@@ -23,10 +23,10 @@ const figures: Readonly<Record<string, string>> = {
     }),
   ),
 };
-/** Values that repeat: each is in its list once, and a column has the places in that list. */
+/** Texts that repeat: each is in its list once, and a column has indexes into that list. */
 const listed = outlineColumns.flatMap((one) => ('list' in one ? [one] : []));
 
-/** Names of the columns of the answer. */
+/** Names of the columns of the response. */
 export const outlineNames: readonly string[] = [...Object.keys(figures), ...listed.map(({ as }) => as)];
 
 export interface TrajectoryOutline {
@@ -34,7 +34,7 @@ export interface TrajectoryOutline {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly turns: number;
-  /** False when there are more turns than an answer holds. */
+  /** False when there are more turns than a response holds. */
   readonly is_whole: boolean;
   readonly tools: readonly string[];
   readonly statuses: readonly string[];
@@ -43,7 +43,7 @@ export interface TrajectoryOutline {
   readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
-/** Turns of one answer. */
+/** Maximum number of turns in a response. */
 const MOST_TURNS = 1_000_000;
 
 /** Undefined when the attempt has no turns. */

@@ -1,4 +1,4 @@
-// Which turn saw a text: the same answer before, while and after the warehouse indexes the turns.
+// Finds the turns whose result contains a text: the same turns before, while, and after the warehouse indexes them.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
@@ -71,7 +71,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-it('is found wherever the keeper is', async () => {
+it('a result is found however many turns are indexed', async () => {
   const check = async (): Promise<void> => {
     for (const text of texts) {
       const found = await search(text);

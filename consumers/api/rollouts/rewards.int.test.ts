@@ -1,4 +1,4 @@
-// Attached rewards in the tables: each once, with what became of it, over HTTP and by SQL.
+// Attached rewards in the tables, read over HTTP: each once, with whether it came in time and was trained on.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore } from '../../../infra/clickhouse/client.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
@@ -63,7 +63,7 @@ const get = async (url: string) => {
 };
 
 describe('the rewards of a trajectory', () => {
-  it('are there once each, and say which came in time and which were trained on', async () => {
+  it('are listed once each, with whether they came in time and were trained on', async () => {
     const { body } = await get('/v1/trajectories/g1.0/rewards?run=run-a');
     expect(
       body.items.map(({ attempt, turn, name, identifier, value, in_time, late, counted }) => [
@@ -86,7 +86,7 @@ describe('the rewards of a trajectory', () => {
     expect(open.body.items).toMatchObject([{ value: 0.5, in_time: false, late: false, counted: false, source: 'test' }]);
   });
 
-  it('come in pages, by attempt, and are none for a trajectory without any; 404 for one that is not there', async () => {
+  it('are paged and filtered by attempt, empty for a trajectory without any, and 404 for an unknown one', async () => {
     const first = await get('/v1/trajectories/g1.0/rewards?limit=3');
     const rest = await get(`/v1/trajectories/g1.0/rewards?limit=3&cursor=${first.body.next_cursor ?? ''}`);
     expect([first.body.items.length, rest.body.items.length, rest.body.next_cursor]).toEqual([3, 1, null]);

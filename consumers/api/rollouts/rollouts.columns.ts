@@ -1,4 +1,4 @@
-// Columns of the workers' side. Heavy texts are in no list: they are asked for by name.
+// Columns of rollouts. Lists have heavy texts only when a request names them.
 import { turnFieldKinds, turnRowKinds } from '../../../schemas/rollouts/turn.ts';
 
 /** The order of the log. */
@@ -46,7 +46,7 @@ export const trajectoryColumns = {
   _timestamp: 'time',
 } as const;
 
-/** A turn, as the table of its fields says, and where it lies in the log. */
+/** A turn, as the table of its fields defines it, and its position in the log. */
 export const turnColumns = { ...turnRowKinds, _topic: 'text', _partition: 'whole', _offset: 'whole', _timestamp: 'time' } as const;
 
 /** What `fields=` may add to a turn. */

@@ -1,4 +1,4 @@
-// Turns of a run whose text holds a text, in order of trajectory, attempt, and turn. A page is read in the order of the table, so that
+// Turns of a run that contain a text, in order of trajectory, attempt, and turn. A page is read in the order of the table, so that
 // the first matches come without reading the rest of the run; arguments and results are searched by the list of tool calls.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';

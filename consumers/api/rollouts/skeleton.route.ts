@@ -1,4 +1,4 @@
-// What a page needs to open a trajectory of any length: its skeleton, and which of its turns hold a text.
+// What a page needs to open a trajectory of any length: its skeleton, and which of its turns contain a text.
 import { Type } from 'typebox';
 import { answers, named, pageSchema, schemaOf } from '../columns.ts';
 import { pageQuery, queryOf } from '../list.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { assertSought, holds, partOf, soughtParams } from './sought.ts';
 
-it('a text and an expression together must both be held, and the match is that of the expression', () => {
+it('a text and an expression must both match, and the match returned is that of the expression', () => {
   const both = { q: 'Vienna', regex: 'V.*a' };
   expect(soughtParams(both)).toEqual({ sought_text: 'Vienna', sought_regex: 'V.*a' });
   expect(holds('text', both)).toBe('positionCaseInsensitiveUTF8(text, {sought_text:String}) > 0 and match(text, {sought_regex:String})');
@@ -11,13 +11,13 @@ it('a text and an expression together must both be held, and the match is that o
   }).not.toThrow();
 });
 
-it('one of them alone binds nothing else', () => {
+it('one of them alone binds no parameter of the other', () => {
   expect([soughtParams({ q: 'a' }), soughtParams({ regex: 'a' })]).toEqual([{ sought_text: 'a' }, { sought_regex: 'a' }]);
   expect(holds('text', { q: 'a' })).not.toContain('regex');
   expect(holds('text', { regex: 'a' })).not.toContain('sought_text');
 });
 
-it('neither is refused with both names', () => {
+it('a search with neither is refused, with the names of both', () => {
   expect(() => {
     assertSought({});
   }).toThrow(/q or regex/);

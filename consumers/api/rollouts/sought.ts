@@ -1,4 +1,4 @@
-// What a text is searched for: a text whatever its case, or a regular expression of RE2, whose time grows with the text alone.
+// What is searched for: a text, ignoring case, or an RE2 regular expression, whose time is linear in the length of the searched text.
 import { Type } from 'typebox';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 
@@ -20,7 +20,7 @@ export const soughtQuery = {
   ),
 };
 
-/** Throws REQUEST_INVALID when neither is given, which a schema of parameters cannot say. */
+/** Throws REQUEST_INVALID when neither is given, which a schema of parameters cannot express. */
 export function assertSought({ q, regex }: Sought): void {
   if (q !== undefined || regex !== undefined) return;
   throw new PlatformError('REQUEST_INVALID', 'reading the request: give the query parameter q or regex, or both');
@@ -32,14 +32,14 @@ export const soughtParams = ({ q, regex }: Sought): Readonly<Record<string, stri
   ...(regex === undefined ? {} : { sought_regex: regex }),
 });
 
-/** SQL: whether the column holds all that is sought. */
+/** SQL: whether the column contains everything that is sought. */
 export const holds = (column: string, { q, regex }: Sought): string =>
   [
     ...(q === undefined ? [] : [`positionCaseInsensitiveUTF8(${column}, {sought_text:String}) > 0`]),
     ...(regex === undefined ? [] : [`match(${column}, {sought_regex:String})`]),
   ].join(' and ');
 
-/** SQL: the part of a column that fits: the regular expression, or else the text. */
+/** SQL: the part of a column that matches the regular expression, or else the text. */
 export const partOf = (column: string, { regex }: Sought): string =>
   regex === undefined
     ? `substringUTF8(${column}, positionCaseInsensitiveUTF8(${column}, {sought_text:String}), lengthUTF8({sought_text:String}))`
@@ -48,7 +48,7 @@ export const partOf = (column: string, { regex }: Sought): string =>
 
 const CANNOT_COMPILE = 427;
 
-/** Runs a search; says what is wrong with the regular expression. */
+/** Runs a search; throws REQUEST_INVALID with what is wrong with the regular expression. */
 export async function searching<T>(search: () => Promise<T>): Promise<T> {
   try {
     return await search();

@@ -7,7 +7,7 @@ import { trajectoryColumns } from './rollouts.columns.ts';
 
 type TrajectoryRow = RowOf<typeof trajectoryColumns>;
 
-/** What a list of trajectories can be narrowed to; everything given must hold. */
+/** Filters of a list of trajectories; all that are given must hold. */
 export interface TrajectoryFilter {
   readonly status?: string | undefined;
   readonly purpose?: string | undefined;
@@ -99,7 +99,7 @@ async function listAttempts(store: Store, run: string, request: TrajectoriesRequ
   );
 }
 
-/** An attempt that has not finished has no place: then nothing comes after it. */
+/** An attempt that has not finished has no place in the list: then nothing comes after it. */
 function besideClause({ beside, sort, order }: TrajectoriesRequest): readonly SqlCondition[] {
   if (beside === undefined) return [];
   const key = [...Object.keys(sortKeys[sort]), 'trajectory_id', 'attempt'].join(', ');
@@ -142,7 +142,7 @@ function stepClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   return steps.length === 0 ? [] : [attemptsIn('step_trajectories', steps)];
 }
 
-/** Attempts of which the other table has such a row, or has none. */
+/** Attempts that have such a row in the other table, or have none there. */
 function attemptsIn(table: string, clauses: readonly SqlCondition[], which: 'in' | 'not in' = 'in'): SqlCondition {
   const conditions = ['run_id = {run_id_is:String}', ...clauses.map(({ sql }) => sql)].join(' and ');
   return {
@@ -151,7 +151,7 @@ function attemptsIn(table: string, clauses: readonly SqlCondition[], which: 'in'
   };
 }
 
-/** What a step trained on is trained, whatever else the ledger says of it. */
+/** An attempt that a step trained on is `trained`, even if the ledger also discards it. */
 function fateClauses(fate: string | undefined): readonly SqlCondition[] {
   if (fate === undefined) return [];
   if (fate === 'trained') return [attemptsIn('step_trajectories', [])];

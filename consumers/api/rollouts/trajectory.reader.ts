@@ -155,7 +155,7 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
   };
 }
 
-/** Joins what four kinds of events say about each attempt; any of them may be missing. */
+/** Joins four kinds of events about each attempt; any of them may be missing. */
 export function attemptsOf(rows: {
   readonly tasks: readonly Pick<TaskRow, 'attempt' | 'occurred_at'>[];
   readonly started: readonly Pick<StartRow, 'attempt' | 'worker_id' | 'occurred_at'>[];

@@ -7,7 +7,7 @@ const task = (attempt: number) => ({ attempt, occurred_at: `asked ${attempt}` })
 const start = (attempt: number) => ({ attempt, worker_id: `w-${attempt}`, occurred_at: `started ${attempt}` });
 
 describe('attempts', () => {
-  it('are as far as their events say', () => {
+  it('have the status that follows from their events', () => {
     expect(attemptsOf(none)).toEqual([]);
     const found = attemptsOf({
       ...none,
@@ -22,7 +22,7 @@ describe('attempts', () => {
     ]);
   });
 
-  it('are known by a start alone', () => {
+  it('are known from a start alone', () => {
     expect(attemptsOf({ ...none, started: [start(3)] })).toMatchObject([{ attempt: 3, status: 'running', requested_at: null }]);
   });
 });
@@ -41,10 +41,10 @@ const finished = {
   ...placed(0),
 };
 
-describe('what nobody asked for, as external agents have it', () => {
+describe('an attempt without a request, as external agents record it', () => {
   const knowing = (...results: readonly object[]) => createFakeStore(({ sql }) => (sql.includes('from trajectories') ? results : []));
 
-  it('is a trajectory of the first run that has it, told by the first record of each attempt', async () => {
+  it('is in a trajectory of the first run that has it, with the first record of each attempt', async () => {
     const later = { ...finished, run_id: 'run-b', ...placed(2) };
     const again = { ...finished, reward: 2, ...placed(1) };
     const store = knowing(later, again, finished);
@@ -55,13 +55,13 @@ describe('what nobody asked for, as external agents have it', () => {
     });
   });
 
-  it('is a group whose size is what came', async () => {
+  it('is in a group whose size is the number of finished attempts', async () => {
     const store = knowing(finished, { ...finished, run_id: 'run-b' });
     expect(await readGroup(store, 'g')).toMatchObject({ run_id: 'run-a', group_size: 1, reward_mean: null, requested: [] });
   });
 });
 
-describe('a trajectory that was asked for', () => {
+describe('a requested trajectory', () => {
   const said = (said_in: string, cells: readonly unknown[], offset: number) => ({
     ...{ said_in, cells: JSON.stringify(cells), ...placed(offset) },
   });
@@ -82,7 +82,7 @@ describe('a trajectory that was asked for', () => {
     return { tables, found: await readTrajectory(store, 'g.0', 'run-a') };
   };
 
-  it('is told in the order of the log, each attempt once', async () => {
+  it('is reported in the order of the log, each attempt once', async () => {
     const discarded = said('discarded_trajectories', [0, 'run-a', 'stale', 3, 2, 'then'], 5);
     const { found } = await reading([task(0, 9), task(0, 7), discarded, discarded], [finished]);
     expect(found).toMatchObject({
@@ -93,13 +93,13 @@ describe('a trajectory that was asked for', () => {
     expect(found?.discarded).toHaveLength(1);
   });
 
-  it('is asked for no more once every attempt was trained on', async () => {
+  it('is read from no further tables once every attempt was trained on', async () => {
     const { tables, found } = await reading([task(0, 7), trained(0)], [finished]);
     expect(found).toMatchObject({ attempts: [{ attempt: 0, status: 'answered' }], training: [{ step: 7, attempt: 0 }], discarded: [] });
     expect(tables).toEqual(['tasks', 'step_trajectories', 'discarded_trajectories', 'trajectories']);
   });
 
-  it('has discards of attempts that nobody asked for, beside the one that was trained on', async () => {
+  it('has discards of attempts that were never requested, beside the one that was trained on', async () => {
     const stray = said('discarded_trajectories', [1000, 'run-a', 'invalid', 3, 2, 'then'], 30);
     const { found } = await reading([task(0, 7), trained(0), stray], [finished]);
     expect(found).toMatchObject({ training: [{ attempt: 0 }], discarded: [{ attempt: 1000, reason: 'invalid' }] });
@@ -115,7 +115,7 @@ describe('a trajectory that was asked for', () => {
     ]);
   });
 
-  it('says of an attempt that was given up what it says of the one that was trained on', async () => {
+  it('reports an attempt that was given up like the one that was trained on', async () => {
     const expired = said('expired_attempts', [0, 'run-a', 'silent'], 8);
     const late = said('discarded_trajectories', [0, 'run-a', 'expired', 3, 2, 'then'], 12);
     const { found } = await reading([task(0, 7), expired, task(1, 9), trained(1), late], [finished, { ...finished, attempt: 1 }]);
@@ -123,7 +123,7 @@ describe('a trajectory that was asked for', () => {
     expect(found).toMatchObject({ training: [{ attempt: 1 }], discarded: [{ attempt: 0, reason: 'expired' }] });
   });
 
-  it('is read in the order of the log when there are more rows than one answer may have', async () => {
+  it('is read in the order of the log when there are more rows than one query may return', async () => {
     const statements: string[] = [];
     const store = createFakeStore(({ sql }) => {
       statements.push(sql);

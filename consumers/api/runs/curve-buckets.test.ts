@@ -14,7 +14,7 @@ it('a bucket has the least, the most, and the last of its values, in whatever or
   expect(widen(widen(undefined, 1, null), 2, 3)).toEqual({ low: 3, high: 3, step: 2, last: 3 });
 });
 
-it('values have six significant digits, whole numbers all of theirs', () => {
+it('values are rounded to six significant digits, except whole numbers', () => {
   expect([0.1 + 0.2, 1234567.891, 12_345_678, -0.000123456789, null, undefined].map(rounded)).toEqual([
     0.3,
     1234570,

@@ -1,4 +1,4 @@
-// Where the series of a run come from: each source has a row a step, and is read by the step or by buckets of steps.
+// Where the series of a run come from: each source has one row per step, and is read step by step or in buckets of steps.
 import { figureColumns, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import { extraColumns } from './curves.columns.ts';
 
@@ -46,7 +46,7 @@ export function sourcesOf(names: readonly string[]): readonly CurveSource[] {
   return sources.filter((source) => source.names.length > 0);
 }
 
-/** Sources of the series that are only answered when they are named. */
+/** Sources of the series that are returned only when a request names them. */
 export function extraSources(names: readonly string[]): readonly CurveSource[] {
   const sources = [
     { alias: 'versions', from: `steps where ${STEPS_OF_RANGE}`, names: ['version_after'] },

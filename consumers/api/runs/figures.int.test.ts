@@ -115,7 +115,7 @@ afterAll(async () => {
 describe('the figures of steps', () => {
   const late: OutgoingEvent[] = [];
 
-  it('are those of the view, kept or not', async () => {
+  it('are those of the view, stored or not', async () => {
     const events: OutgoingEvent[] = [];
     for (let step = 1; step <= STEPS; step += 1) {
       const { rollouts, ledger } = stepOf(step);
@@ -134,7 +134,7 @@ describe('the figures of steps', () => {
     expect(await curves()).toEqual(before);
   });
 
-  it('wait for turns that are late', async () => {
+  it('are stored later for a step with late turns', async () => {
     const keeper = new StepFigureKeeper({ store, clock });
     await keeper.round();
     await tell('late', late);
@@ -147,7 +147,7 @@ describe('the figures of steps', () => {
     expect(await curves()).toEqual(after);
   });
 
-  it('are kept once by two who do the same', async () => {
+  it('are the same when two keepers store them at the same time', async () => {
     await store.command('truncate table step_figures');
     const before = await curves();
     await Promise.all([0, 1].map(() => new StepFigureKeeper({ store, clock }).round()));
@@ -176,7 +176,7 @@ describe('curves in buckets', () => {
     value === null || value === undefined ? null : Number(value.toPrecision(6));
   const named = 'series=reward_mean&series=turns_p95&series=discarded&series=discarded_stale&series=loss';
 
-  it('have the last, least, and most of what each step has, kept or not', async () => {
+  it('have the last, lowest, and highest value of their steps, stored or not', async () => {
     const whole = (await get(`curves?${named}`)) as unknown as Bucketed;
     const check = async (): Promise<void> => {
       for (const points of [1, 3, 7, 69]) {
@@ -198,14 +198,14 @@ describe('curves in buckets', () => {
     while ((await new StepFigureKeeper({ store, clock }).round()).kept > 0);
   });
 
-  it('are the steps themselves when there are enough points, without a band', async () => {
+  it('are the steps themselves when there are enough points, without low and high', async () => {
     const { every, steps, low, high, series } = await bucketed(`points=400&from_step=5&to_step=20&${named}`);
     const whole = (await get(`curves?from_step=5&to_step=20&${named}`)) as unknown as Bucketed;
     expect([every, steps, low, high]).toEqual([1, whole.steps, undefined, undefined]);
     expect(series).toEqual(Object.fromEntries(Object.entries(whole.series).map(([name, values]) => [name, values.map(six)])));
   });
 
-  it('have the reward of all that finished as the spreads have it, and the version, only when they are named', async () => {
+  it('have the mean reward of all that finished, as the spreads do, and the version only when they are named', async () => {
     const spreads = (await get('spreads?limit=1000&fields=step,reward_all_mean'))['items'] as { step: number; reward_all_mean: number }[];
     const { steps, series } = await bucketed('points=400&series=reward_all_mean&series=version_after&series=heldout_f1');
     expect(series['reward_all_mean']?.map((value, at) => [steps[at], value])).toEqual(
@@ -216,7 +216,7 @@ describe('curves in buckets', () => {
     expect(Object.keys((await bucketed('points=9')).series)).not.toContain('reward_all_mean');
   });
 
-  it('are sparks beside the runs when these are named', async () => {
+  it('are in the list of runs when reward_spark is named', async () => {
     const list = async (query: string): Promise<JsonObject[]> =>
       (await server.app.inject(`/v1/runs${query}`)).json<{ items: JsonObject[] }>().items;
     const [newest] = (await get('steps?order=desc&limit=1&fields=step,reward_mean'))['items'] as { reward_mean: number }[];
@@ -247,7 +247,7 @@ describe('the figures of tools', () => {
       changes: [...((report['changes'] ?? []) as JsonObject[])].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
     }));
 
-  it('are the same kept or not, on both sides of any step', async () => {
+  it('are the same stored or not, before and since any step', async () => {
     const before = sorted(await bothSides());
     const ms = ((await get('tools'))['items'] as JsonObject[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
     const keeper = new ToolFigureKeeper({ store }, 1);
@@ -258,7 +258,7 @@ describe('the figures of tools', () => {
     for (const [at, value] of kept.flat().entries()) expect(Math.abs(value / ms.flat()[at]! - 1)).toBeLessThan(0.05);
   });
 
-  it('count a turn that came late, and one that came twice once', async () => {
+  it('count a late turn, and a repeated one once', async () => {
     const before = (await get('tools'))['items'] as { calls: number; tool: string }[];
     const calls = before.find(({ tool }) => tool === 'search')!.calls;
     const event = randomEvent('TurnRecorded', random, {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { binsFor, histogramFigures } from './histogram.reader.ts';
 
 describe('bins of a histogram', () => {
-  it('reach from the least to the most, and are never more than asked for', () => {
+  it('cover the lowest to the highest value, and are never more than asked for', () => {
     const ends = fc.tuple(fc.integer({ min: -1_000, max: 1_000 }), fc.nat(100_000)).map(([low, span]) => ({ low, high: low + span }));
     fc.assert(
       fc.property(fc.constantFrom(...histogramFigures), ends, fc.integer({ min: 1, max: 200 }), (figure, range, bins) => {

@@ -1,5 +1,5 @@
-// The checks of a ledger, kept up to date. Entries up to the newest one in order are not read again unless one of them changes; a new entry
-// may only claim a place in the chain that none of them claims.
+// The checks of a ledger, kept up to date. Entries up to the newest one in order are not read again unless one of them changes, or a new
+// entry has the number or the place in the chain of one of them.
 import type { Store } from '../../../streams/core/ports.ts';
 import { GENESIS } from '../../../streams/ledger/chain.ts';
 import { readRows } from '../list.ts';
@@ -68,11 +68,11 @@ const weightsSql = `
 
 const anyOf = (parts: readonly string[]): string => `select 1 as found from (\n  ${parts.join('\n  union all ')}) limit 1`;
 
-/** An added entry has the number of one in order, as when the log holds it twice. */
+/** Finds an added entry with the number of one in order, as when the log holds an entry twice. */
 const numberedAgainSql = (tables: readonly string[], { added }: RowWindow): string =>
   anyOf(tables.map((table) => `select sequence from ${added(table)} and sequence <= {top:Int64}`));
 
-/** An entry behind `top` claims the place of one in order. */
+/** Finds an entry after `top` that claims the place of one in order. */
 const claimedAgainSql = (tables: readonly string[], entries: string): string => `
   with (select groupArray(previous) from ${entries}) as claimed
   ${anyOf(
@@ -87,7 +87,7 @@ async function addEntries(store: Store, state: LedgerState, window: RowWindow): 
   const params = { ...window.params, top };
   const tables = window.filled.filter((table) => (entryTables as readonly string[]).includes(table));
   if (tables.length === 0) return true;
-  /** Entries behind `top`, each once. */
+  /** Entries after `top`, each once. */
   const entries = `(select distinct sequence, previous_sha256 as previous, kind from (
     ${tables
       .map(
@@ -112,7 +112,7 @@ async function addEntries(store: Store, state: LedgerState, window: RowWindow): 
   return true;
 }
 
-/** With the entries in order. */
+/** Counts the entries in order as checked too. */
 const behind = (top: number, { checked, ...found }: CheckedEntries = NOTHING): CheckedEntries => ({ checked: top + 1 + checked, ...found });
 
 /** What each check found in the tables. */

@@ -1,4 +1,4 @@
-// Checks of the ledger over real tables: what is right is intact, and each kind of damage is found at its entry.
+// Checks of the ledger over real tables: a correct ledger is intact, and each kind of damage is found at its entry.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../../../infra/testing/dashboard-ledger.ts';
@@ -16,7 +16,7 @@ describe('the check of a ledger', () => {
     await seedLedgers(store);
   });
 
-  it('finds nothing in a ledger that is right', async () => {
+  it('finds nothing in a correct ledger', async () => {
     expect(await check(intactRun)).toMatchObject({ state: 'intact', entries: 21, first_broken: null });
   });
 
@@ -24,20 +24,20 @@ describe('the check of a ledger', () => {
     expect(await check(brokenRun)).toMatchObject({ state: 'broken', first_broken: { check: 'chain', sequence: BROKEN_ENTRY } });
   });
 
-  it('finds weights that were published otherwise', async () => {
+  it('finds published weights that are not those of their step', async () => {
     await change('policies', "update sha256 = 'other'", 'version = 5');
     expect(await check(intactRun)).toMatchObject({ state: 'broken', first_broken: { check: 'weights', sequence: 5 } });
     await change('policies', 'delete', 'version = 5');
     expect(await check(intactRun)).toMatchObject({ state: 'intact' });
   });
 
-  it('finds a start that is none', async () => {
+  it('finds a first entry that cannot start a ledger', async () => {
     await change('run_events', "update previous_sha256 = 'other'", 'sequence = 0');
     expect(await check(intactRun)).toMatchObject({ state: 'broken', first_broken: { check: 'start', sequence: 0 } });
     await change('run_events', `update previous_sha256 = '${GENESIS}'`, 'sequence = 0');
   });
 
-  it('takes a rewind for the version that it made, without a step', async () => {
+  it('accepts a version that a rewind made, without a step', async () => {
     const hashOf = (text: string): string => text.padEnd(64, 'a');
     const row = { run_id: intactRun, at: '2026-11-20 08:00:00.000000', _topic: 'turnstream.training', _partition: 40 };
     const entry = (sequence: number) => ({ ...row, sequence, previous_sha256: hashOf(`e${sequence - 1}`), _offset: sequence });
@@ -47,7 +47,7 @@ describe('the check of a ledger', () => {
     expect(await check(intactRun)).toMatchObject({ state: 'intact', entries: 23, first_broken: null });
   });
 
-  it('tells entries that are missing from a chain that is broken', async () => {
+  it('distinguishes missing entries from a broken chain', async () => {
     await change('steps', 'delete', 'step = 9');
     expect(await check(intactRun)).toMatchObject({ state: 'incomplete', entries: 22, first_broken: { check: 'sequence', sequence: 10 } });
   });
@@ -75,7 +75,7 @@ interface GrowingEntry {
   readonly damage: string;
 }
 
-/** The rows of the entries behind the start of a run. */
+/** The rows of the start of a run and of the entries after it. */
 function rowsOfEntries(run: string, entries: readonly GrowingEntry[]): readonly { readonly table: string; readonly row: Row }[] {
   const hashOf = (sequence: number): string => (sequence < 0 ? GENESIS : `${run}-${sequence}-`.padEnd(64, 'a'));
   const place = { _topic: 'turnstream.training', _partition: 41, _timestamp: '2026-11-20 08:00:00.000', at: '2026-11-20 08:00:00.000000' };

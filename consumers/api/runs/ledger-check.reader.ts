@@ -1,5 +1,5 @@
-// Checks of the ledger that the tables allow: whether its entries are numbered without gaps and twists, each names one entry before it,
-// steps follow each other, and what they made is what was published. The tables do not have the bytes of an entry, so its own hash is
+// Checks of the ledger that the tables allow: whether its entries are numbered without gaps and form one chain, its steps follow each
+// other, and the published weights are those that the steps made. The tables do not have the bytes of an entry, so its own hash is
 // checked from the log, by `turnstream ledger verify`.
 import type { Store } from '../../../streams/core/ports.ts';
 import { ledgerChecks, readCheckedLedger, type CheckedEntries, type LedgerCheckName } from './ledger-check.fold.ts';
@@ -11,7 +11,7 @@ interface BrokenEntry {
 
 interface LedgerCheck {
   readonly check: LedgerCheckName;
-  /** Entries that it looked at. */
+  /** Number of entries that were checked. */
   readonly checked: number;
   readonly broken: BrokenEntry | null;
 }
@@ -36,7 +36,7 @@ export async function checkLedger(store: Store, run: string): Promise<LedgerChec
   const checks = ledgerChecks.map((check) => checkOf(check, found[check]));
   const all = checks.find(({ check }) => check === 'sequence')?.checked ?? 0;
   const broken = checks.flatMap(({ check, broken: one }) => (one === null ? [] : [{ ...one, check }]));
-  // a gap may close when the rest of the log is in; anything else stays wrong. Behind a gap, steps do not follow each other either
+  // a gap may close when the rest of the log is stored; anything else stays wrong. After a gap, steps do not follow each other either
   const gap = broken.find(({ check }) => check === 'sequence');
   const lasting = broken.filter(({ check }) => check !== 'sequence' && (check !== 'steps' || gap === undefined));
   const first = (lasting.length > 0 ? lasting : broken).sort((a, b) => a.sequence - b.sequence)[0] ?? null;

@@ -36,7 +36,7 @@ interface OutcomeBlocks {
   version: number;
 }
 
-/** Versions of all runs, so that one that was read again has another one. */
+/** Counts the versions of all runs, so that a run that is read again gets a new one. */
 let versions = 0;
 
 /** Steps of a block; a range reads fewer than twice as many. */

@@ -33,7 +33,7 @@ export const runColumns = {
   last_at: 'time',
 } as const;
 
-/** Of a list of runs, when it is named. */
+/** Returned with a list of runs only when it is named. */
 export const sparkColumns = { reward_spark: 'numbers' } as const;
 
 export const stepColumns = {

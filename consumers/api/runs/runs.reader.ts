@@ -43,7 +43,7 @@ const overviewColumns = Object.fromEntries(Object.entries(runColumns).filter(([n
   'discarded'
 >;
 
-/** Discarded trajectories by run. Counting them takes a while, so it is done beside reading the rest. */
+/** Discarded trajectories by run. Counting them takes a while, so it is done while the rest is read. */
 async function readDiscarded(store: Store, run?: string): Promise<ReadonlyMap<string, number>> {
   const [clause] = equals('run_id', 'String', run);
   const rows = await readRows<Pick<RunRow, 'run_id' | 'discarded'>>(
@@ -81,7 +81,7 @@ async function listOwn(
   const fields = columnsToRead(request.fields, runColumns);
   const having = purpose === undefined ? [] : [{ sql: 'has(purposes, {purpose:String})', params: { purpose } }];
   const count = async (): Promise<ReadonlyMap<string, number>> => (fields.includes('discarded') ? readDiscarded(store) : new Map());
-  // a cursor may be refused, and then nothing is read
+  // a cursor may be refused, and then nothing should be counted
   const [page, counted] = await Promise.all([
     readPage(
       store,

@@ -138,7 +138,7 @@ const outcome = fc.record({
 });
 
 describe('selection bias', () => {
-  it('is what the samples say, by step, in all and by reason', async () => {
+  it('has the figures computed from the samples, by step, in total, and by reason', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(outcome, { minLength: 1, maxLength: 120 }),
@@ -200,7 +200,7 @@ describe('selection bias', () => {
     }
   });
 
-  it('has the distance that the engine finds', async () => {
+  it('has the distances that the engine computes', async () => {
     const outcomes = Array.from({ length: 400 }, (_, i): OutcomeCase => {
       const [turns, reward] = [Math.floor(random() * 6) + (i % 2), Math.round(random() * 3) / 3];
       return { step: 1, reason: i % 2 === 0 ? '' : 'stale', reward, turns, tokens: Math.floor(random() ** 2 * 1_000) };
@@ -215,7 +215,7 @@ describe('selection bias', () => {
     }
   });
 
-  it('is read page by page, and tells a bad request from a run that nobody knows', async () => {
+  it('is read page by page, 400 for an unknown reason, and 404 for an unknown run', async () => {
     const plain = { reason: '', reward: 1, turns: 1, tokens: 1 };
     const run = await tell([1, 2, 3].map((step) => ({ step, ...plain })));
     const first = await get(`/v1/runs/${run}/selection-bias?limit=2`);

@@ -59,8 +59,8 @@ async function readSteps(store: Store, asked: OutcomeFilter, request: PageReques
 }
 
 /**
- * The view `outcomes` for the steps of a page. A repeated event has the same step, so that the rows of the page alone show which repeat
- * others; the views of repeated rows would look at the whole run.
+ * The view `outcomes` for the steps of a page. A repeated event has the same step, so the rows of the page alone show which are repeats;
+ * the views of repeated rows would read the whole run.
  */
 const pageOutcomes = `
   select run_id, step, true as is_kept, '' as reason, ${measured}

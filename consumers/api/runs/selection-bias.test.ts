@@ -20,7 +20,7 @@ async function ask(query: string, answer: (asked: RecordedStatement) => readonly
 const known = ({ sql }: RecordedStatement): readonly object[] => (sql.includes('as known') ? [{ known: 1 }] : []);
 
 describe('selection bias', () => {
-  it('binds the run, the range and the reason, and asks only for outcomes that fulfil them', async () => {
+  it('binds the run, the range, and the reason, and reads only outcomes that match them', async () => {
     const { status, body, asked } = await ask('?from_step=2&to_step=9&reason=superseded', known);
     expect(status).toBe(200);
     expect(body).toEqual({ items: [], next_cursor: null, overall: null, by_reason: [] });
@@ -40,7 +40,7 @@ describe('selection bias', () => {
     }
   });
 
-  it('knows no reason that there is not, and no run that nobody knows', async () => {
+  it('refuses an unknown reason, and finds no unknown run', async () => {
     const refused = await ask('?reason=boredom');
     expect(refused).toMatchObject({ status: 400, body: { code: 'REQUEST_INVALID' } });
     expect(JSON.stringify(refused.body)).toContain('reason');
@@ -103,7 +103,7 @@ describe('selection bias', () => {
     expect(read.at(-1), 'a deleted outcome makes everything be read again').toEqual([0, 1_087]);
   });
 
-  it('is in the document with its filters and every column', async () => {
+  it('is in the OpenAPI document with its filters and every column', async () => {
     const { server } = await ask('', known);
     const document = (await server.app.inject('/openapi.json')).body;
     const { paths, components } = JSON.parse(document) as {

@@ -22,7 +22,7 @@ export interface StepReport {
   readonly trajectories: readonly TrainedRow[];
   /** Trajectories that were discarded while this step was in progress. */
   readonly discarded: readonly DiscardedRow[];
-  /** True when there are more than the list's 1,000 rows; SQL can read them all. */
+  /** True when one of the lists was cut at 1,000 rows; SQL can read them all. */
   readonly truncated: boolean;
 }
 

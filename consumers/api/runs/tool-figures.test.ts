@@ -57,7 +57,7 @@ describe('the report of tools', () => {
     expect(report).not.toHaveProperty('changes');
   });
 
-  it('tells what changed, without calls of versions that nobody knows', () => {
+  it('reports what changed, without calls of unknown versions', () => {
     const slow = figures({ block: 1, since: true, ms_buckets: [bucketOf(100)], ms_calls: [2], ms_max: 100, slowest_arguments: '{"q":2}' });
     const unknown = figures({ block: -1, calls: 9 });
     const other = figures({ block: 1, since: true, tool: 'access' });

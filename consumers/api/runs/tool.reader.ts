@@ -22,7 +22,7 @@ export interface OneTool {
   readonly slowest: readonly RowOf<typeof slowCallColumns>[];
 }
 
-/** Turns of a run from which on the calls of its tools are kept. */
+/** Number of turns from which on the figures of a run are kept up to date. */
 const TURNS_OF_LARGE_RUN = 200_000;
 
 const OF_RUN = 'turns where run_id = {run:String}';

@@ -33,7 +33,7 @@ export const errorSql = (turns: string): string => `
 const SLOW_COLUMNS = `trajectory_id, attempt, turn, worker_id, tool_status as status, tool_error_type as error_type, tool_ms as ms,
     substringUTF8(tool_arguments, 1, ${HEAD}) as arguments, occurred_at`;
 
-/** Places first, from two small columns; texts only of those. */
+/** Finds the slowest calls from a few small columns, then reads the texts of those only. */
 export const slowSql = (turns: string): string => `
   select ${SLOW_COLUMNS}
   from turns where run_id = {run:String} and (trajectory_id, attempt, turn) in (
@@ -49,7 +49,7 @@ export const callCountsSql = (turns: string): string => `
     max(occurred_at) as last_at
   from ${turns} and tool != '' group by tool, status, error_type, is_timed, span, bucket`;
 
-/** The slowest calls of each tool, in any order; one that the log holds twice is returned twice, for which there is room. */
+/** The slowest calls of each tool, in any order. Calls that the log holds twice are returned twice; the limit leaves room for that. */
 export const slowOfToolsSql = (turns: string): string => `
   select toString(tool) as tool, ${SLOW_COLUMNS}
   from turns where run_id = {run:String} and (trajectory_id, attempt, turn) in (

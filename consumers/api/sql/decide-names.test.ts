@@ -31,19 +31,19 @@ describe('names', () => {
     ['a function that is not allowed', 'Identifier file', '"file", which stands for a function'],
     ['such a function for a lambda', callOf('arrayMap', 'Identifier file', 'Identifier a'), '"file", which stands for a function'],
     ['such a function under an alias', 'Identifier file (alias f)', '"file", which stands for a function'],
-    ['a function whose arguments are judged', callOf('arrayMap', 'Identifier toHour', 'Identifier a', 'Identifier a'), '"toHour" without'],
+    ['a function whose arguments are checked', callOf('arrayMap', 'Identifier toHour', 'Identifier a', 'Identifier a'), '"toHour" without'],
     ['a state behind a path', 'Identifier a.b.:`AggregateFunction(sum, Int8)`', 'the type in'],
     [
       'a column with the name of a function for a lambda',
       callOf('arrayMap', 'Identifier tokens', 'Identifier a'),
       '"tokens", which stands',
     ],
-    ['a database of others', 'Identifier other.a', '"other.a"'],
+    ['a column of another database', 'Identifier other.a', '"other.a"'],
   ])('refuse %s', (_what, item, part) => {
     expect(verdict(selecting(item))).toMatchObject({ allowed: false, part: expect.stringContaining(part) as string });
   });
 
-  it('do not open a function where a statement declares its name elsewhere', () => {
+  it('do not allow a function because a statement declares its name elsewhere', () => {
     const inner = ['Literal UInt64_1 (alias file)', callOf('arrayMap', 'Identifier file', "Literal Array_['/etc/passwd']")];
     expect(verdict(selecting(...inner))).toMatchObject({ allowed: false });
     expect(verdict(selecting('Literal UInt64_1 (alias mine)', 'Identifier mine'))).toEqual({ allowed: true });
@@ -53,9 +53,9 @@ describe('names', () => {
   it.each([
     ['a function', ['Identifier file (alias f)']],
     ['a column with the name of a function', ['Identifier tokens (alias f)']],
-    ['a function whose arguments are judged', ['Identifier repeat (alias f)']],
+    ['a function whose arguments are checked', ['Identifier repeat (alias f)']],
     ['an alias of such a column', ['Identifier f1 (alias f)', 'Identifier tokens (alias f1)']],
-  ])('do not open a function to a lambda by an alias of %s', (_what, named) => {
+  ])('do not allow a function as a lambda under an alias of %s', (_what, named) => {
     expect(verdict(selecting(...named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toMatchObject({ allowed: false });
     const allowed = named.every((item) => !item.includes('file'));
     expect(verdict(selecting(...named, callOf('plus', 'Identifier f', 'Identifier a'))).allowed).toBe(allowed);
@@ -66,7 +66,7 @@ describe('names', () => {
       expect(verdict(selecting(named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toEqual({ allowed: true });
   });
 
-  it('that a statement declares are no columns', () => {
+  it('that a statement declares do not count as columns', () => {
     const made = callOf('repeat', "Literal 'a'", 'Literal UInt64_9 ').split('\n');
     const search = callOf('countMatches', 'Identifier reward', "Literal 'x'");
     expect(verdict(selecting(search))).toEqual({ allowed: true });
@@ -75,14 +75,14 @@ describe('names', () => {
     });
   });
 
-  it('that are nowhere are reported with those that are close', () => {
+  it('that are unknown are reported with similar ones', () => {
     expect(verdict(selecting('Identifier rewards'))).toMatchObject({
       unknown: true,
       instead: expect.stringContaining('"reward"') as string,
     });
   });
 
-  it('that nobody declared are never allowed', () => {
+  it('that are declared nowhere are never allowed', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z][a-zA-Z]{0,12}$/), (name) => {
         const allowed = isAllowedFunction(name) || vocabulary.names.has(name) || /^(?:all|system|number|dummy|zero|c\d+)$/.test(name);
@@ -105,7 +105,7 @@ describe('arguments that name something', () => {
     callOf('extractAll', callOf('lower', 'Identifier reward'), "Literal 'x'"),
     callOf('extractAll', callOf('left', callOf('concat', 'Identifier a'), 'Literal UInt64_1000'), "Literal 'x'"),
     callOf('JSONExtract', 'Identifier a', "Literal 'k'", "Literal 'Tuple(a Int8, b String)'"),
-  ])('are taken: %s', (item) => {
+  ])('are allowed: %s', (item) => {
     expect(verdict(selecting(item))).toEqual({ allowed: true });
   });
 
@@ -137,7 +137,7 @@ describe('functions', () => {
     'file url s3 gcs hdfs remote remoteSecure cluster executable dictGet dictGetString dictHas joinGet catboostEvaluate getSetting getMacro ' +
     'hostName FQDN currentUser serverUUID filesystemAvailable sleep sleepEachRow aiGenerate aiEmbed addressToLine logTrace formatRow regionToName ' +
     'showCertificate getClientHTTPHeader hasColumnInTable generateSerialID evalMLMethod aggThrow __getScalar JSONMergePatch editDistance arrayFold arrayLevenshteinDistance seriesDecomposeSTL sumState sumMerge zookeeperSessionUptime tcpPort';
-  it.each(outside.split(' '))('%s is not called', (name) => {
+  it.each(outside.split(' '))('%s is not allowed', (name) => {
     expect(isAllowedFunction(name)).toBe(false);
     expect(isAllowedFunction(name.toUpperCase())).toBe(false);
     expect(isAllowedFunction(`${name}If`)).toBe(false);
@@ -147,7 +147,7 @@ describe('functions', () => {
     'count sumIf quantileTDigestIf COUNT avgOrNull groupArrayDistinct lower JSONExtractString arrayMap lambda exists grouping in plus'.split(
       ' ',
     ),
-  )('%s is', (name) => {
+  )('%s is allowed', (name) => {
     expect(isAllowedFunction(name)).toBe(true);
   });
 });

@@ -20,7 +20,7 @@ const expression = (...lines: readonly string[]): string =>
 const call = (name: string): string => expression(`Function ${name} (children 1)`, ' ExpressionList');
 
 describe('the syntax tree', () => {
-  it('is read with its names, aliases apart', () => {
+  it('is parsed with names and aliases apart', () => {
     const parsed = parseAst(fromTable('TableIdentifier turns (alias mean reward (%))'));
     expect(JSON.stringify(parsed)).toContain('"kind":"TableIdentifier","payload":"turns"');
     expect(parseAst(expression("Literal 'a (alias x) (b'"))).toMatchObject({ ok: true });
@@ -31,11 +31,11 @@ describe('the syntax tree', () => {
     ['nothing', ''],
     ['two roots', 'SelectWithUnionQuery\nSelectWithUnionQuery'],
     ['a root that is indented', ' SelectWithUnionQuery'],
-    ['a depth that nobody opened', 'SelectWithUnionQuery (children 1)\n   Literal UInt64_1'],
+    ['a depth that no node opened', 'SelectWithUnionQuery (children 1)\n   Literal UInt64_1'],
     ['fewer children than declared', 'SelectWithUnionQuery (children 2)\n ExpressionList'],
     ['more children than declared', 'SelectWithUnionQuery (children 1)\n ExpressionList\n ExpressionList'],
-    ['children that nobody declared', 'SelectWithUnionQuery\n ExpressionList'],
-    ['more nodes than anybody needs', `A (children 30000)\n${' B\n'.repeat(30_000)}`],
+    ['children that are not declared', 'SelectWithUnionQuery\n ExpressionList'],
+    ['too many nodes', `A (children 30000)\n${' B\n'.repeat(30_000)}`],
   ])('is refused with %s', (_why, text) => {
     expect(parseAst(text).ok).toBe(false);
     expect(verdict(text).allowed).toBe(false);
@@ -60,7 +60,7 @@ describe('decisions', () => {
     ['a function', call('lower')],
     ['an aggregate with combinators', call('uniqExactArrayIf')],
     [
-      'membership in a table of ours',
+      'membership in a table of this database',
       expression('Function in (children 1)', ' ExpressionList (children 2)', '  Identifier a', '  Identifier turns'),
     ],
     [
@@ -97,7 +97,7 @@ describe('decisions', () => {
     expect(JSON.stringify(found)).toContain(part);
   });
 
-  it('find what is refused however deep it lies', () => {
+  it('refuse a function at any depth', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 60 }), fc.constantFrom('file', 'url', 'dictGet', 'hostName'), (depth, name) => {
         const nested = Array.from({ length: depth }, (_, level) => `${' '.repeat(level)}ExpressionList (children 1)`);

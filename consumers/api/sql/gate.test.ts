@@ -10,7 +10,7 @@ const latch = () => {
 };
 
 describe('the gate', () => {
-  it('lets so many through and the next one when a place is free, in order', async () => {
+  it('runs as many at once as its width, and the next one in order when a place is free', async () => {
     const gate = createGate({ width: 2, maxWaitMs: 10_000 });
     const latches = [latch(), latch(), latch(), latch()];
     const started: number[] = [];
@@ -30,7 +30,7 @@ describe('the gate', () => {
     expect(await Promise.all(work)).toEqual([0, 1, 2, 3]);
   });
 
-  it('turns away who waits too long, and who comes when too many wait', async () => {
+  it('rejects callers that wait too long, and those that come when too many wait', async () => {
     const gate = createGate({ width: 1, maxWaitMs: 5 });
     const first = latch();
     const running = gate.run(() => first.wait);

@@ -21,7 +21,7 @@ const refused = (code: ErrorCode, clickhouseCode?: number, said = 'Code: 1. DB::
   new PlatformError(code, `querying at http://secret: ${said}`, { context: { clickhouseCode }, cause: new Error(said) });
 
 describe('the sandbox', () => {
-  it('runs exactly what it judged, with the limits and nothing spliced in', async () => {
+  it('runs exactly the statement that it checked, with the limits and bound values', async () => {
     const store = createFakeStore(ordinary);
     expect((await createSandbox(store, testLimits).run(request)).toString()).toBe('{"one":1}\n');
     expect(store.asked.map(({ sql }) => sql)).toEqual([
@@ -37,7 +37,7 @@ describe('the sandbox', () => {
     });
   });
 
-  it('refuses a limit of queries that keeps the statement from being explained, and asks any other statement to come again', async () => {
+  it('refuses a setting that limits queries when EXPLAIN exceeds it, and rate-limits any other statement', async () => {
     const store = createFakeStore((asked) => {
       if (asked.sql.startsWith('explain ast')) throw refused('STORE_UNAVAILABLE', 202);
       return ordinary(asked);
@@ -87,7 +87,7 @@ describe('the sandbox', () => {
     ['two statements', refused('STORE_REFUSED', 62, 'Syntax error (Multi-statements are not allowed)'), 'SQL_REFUSED'],
     ['an outage', refused('STORE_UNAVAILABLE'), 'STORE_UNAVAILABLE'],
     ['a full disk', refused('STORE_FULL', 243), 'STORE_FULL'],
-  ])('takes %s of the engine as what it is to the user', async (_what, error, code) => {
+  ])('converts %s of the engine into the error for the user', async (_what, error, code) => {
     const store = createFakeStore(() => {
       throw error;
     });
@@ -96,7 +96,7 @@ describe('the sandbox', () => {
     if (code.startsWith('SQL_')) await expect(outcome).rejects.not.toThrow('secret');
   });
 
-  it('says what to do, without the grammar of the engine', async () => {
+  it('gives advice, without the list of tokens that the engine expects', async () => {
     const said = async (code: number, words: string): Promise<string> => {
       const store = createFakeStore(() => {
         throw refused('STORE_REFUSED', code, words);
@@ -113,7 +113,7 @@ describe('the sandbox', () => {
     expect(await said(456, 'Substitution `a` is not set.')).toContain('params');
   });
 
-  it('leaves a bug a bug', async () => {
+  it('passes an unexpected error on unchanged', async () => {
     const store = createFakeStore(() => {
       throw new TypeError('bug');
     });

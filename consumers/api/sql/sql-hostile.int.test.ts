@@ -11,7 +11,7 @@ const contents = () =>
   );
 
 describe('hostile statements', () => {
-  it('are many', () => {
+  it('are more than 200', () => {
     expect(new Set(hostileStatements).size).toBeGreaterThan(200);
   });
 
@@ -39,13 +39,13 @@ describe('hostile statements', () => {
     ['select 1 settings output_format_json_array_of_rows = 1', 'a SETTINGS clause'],
     ["select 1 into outfile 'x'", 'INTO OUTFILE'],
     ['select 1 parallel with select 2', 'a ParallelWithQuery statement'],
-  ])('%s names the part', async (query, part) => {
+  ])('%s is refused with the name of the part', async (query, part) => {
     const answer = await post({ query });
     expect(answer.statusCode).toBe(403);
     expect(answer.json()).toMatchObject({ code: 'SQL_REFUSED', detail: expect.stringContaining(part) as string });
   });
 
-  it('are answered from the list of tables when they ask for nothing else', async () => {
+  it('are answered from the list of tables when they only list or describe tables', async () => {
     const shown = async (query: string): Promise<string> => {
       const answer = await post({ query, params: { database: 'other', table: 'secrets' }, format: 'TSV' });
       expect(answer.statusCode, answer.body).toBe(200);
@@ -66,7 +66,7 @@ describe('hostile statements', () => {
     expect((await post({ query: 'describe secrets' })).json()).toMatchObject({ code: 'SQL_INVALID' });
   });
 
-  it('are refused wherever a harmless statement can hold them', async () => {
+  it('are refused anywhere inside a harmless statement', async () => {
     const holders = [
       (inner: string) => `select * from (${inner})`,
       (inner: string) => `select 1 where 1 in (${inner})`,
@@ -103,7 +103,7 @@ describe('hostile statements', () => {
 
 describe('generated hostile statements', () => {
   it(
-    'read nothing outside and fail for no reason of ours, and are refused where nothing is left to chance',
+    'read nothing outside the database, cause no internal error, and are refused where the generator is certain',
     { timeout: 240_000 },
     async () => {
       const secret = 'other.secrets';

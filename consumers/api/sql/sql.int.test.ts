@@ -12,7 +12,7 @@ describe('legitimate statements', () => {
     expect(Array.isArray(answer.json<{ data: unknown }>().data)).toBe(true);
   });
 
-  it('bind their values as they are', async () => {
+  it('bind their values unchanged', async () => {
     const params = { list: [1, 2], text: "it's {x}; -- \\ \n\t'", flag: true, nothing: null, words: ["a'b", 'c\\d'] };
     const query =
       'select {list:Array(Int32)} as list, {text:String} as text, {flag:Bool} as flag, {nothing:Nullable(String)} as nothing, {words:Array(String)} as words';
@@ -33,7 +33,7 @@ describe('legitimate statements', () => {
     expect((await post({ query, format: 'Parquet' })).rawPayload.subarray(0, 4).toString()).toBe('PAR1');
   });
 
-  it('never fail for a reason of ours', async () => {
+  it('never cause an internal error', async () => {
     const column = fc.constantFrom('step', 'reward_mean', 'run_id', 'tokens', 'at', 'loss', 'groups');
     const call = fc.constantFrom('count', 'max', 'min', 'any', 'uniqExact', 'toString', 'length', 'round', 'abs', 'toDate', 'lower');
     const expression = fc.oneof(
@@ -91,7 +91,7 @@ describe('limits', () => {
     expect(await limited(limits, query)).toEqual({ status: 422, code: 'SQL_LIMIT', limit });
   });
 
-  it('let inserts through while a query runs, and turn away who comes on top', async () => {
+  it('let inserts through while a query runs, and reject a query beyond the limit', async () => {
     const api = await testApi({ store, limits: { maxSeconds: 6, concurrency: 1, maxWaitMs: 50 } });
     let isOver = false;
     const slow = post({ query: 'select count() from numbers(10000000000) where sipHash64(number) = 1' }, api).then((answer) => {

@@ -19,7 +19,7 @@ describe('the text of a statement', () => {
     'SELECT format AS FORMAT FROM turns',
     'SELECT system, other FROM system.one, system.numbers',
     'SELECT turnstream.steps.step FROM turnstream.steps',
-  ])('is fine: %s', (statement) => {
+  ])('is allowed: %s', (statement) => {
     expect(decideText(statement)).toEqual({ allowed: true });
   });
 
@@ -55,7 +55,7 @@ describe('the text of a statement', () => {
     expect(decideText(statement)).toMatchObject({ allowed: false, part: expect.stringContaining(part) as string });
   });
 
-  it('sees nothing inside of texts', () => {
+  it('is not searched inside string literals', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
         expect(decideText(`SELECT ${quote(text, "'")}`)).toEqual({ allowed: true });
@@ -63,7 +63,7 @@ describe('the text of a statement', () => {
     );
   });
 
-  it('finds a call behind any texts and names', () => {
+  it('is searched for calls after any string literals', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme-ascii' })), (texts) => {
         const list = texts.map((text) => quote(text, "'")).join(', ');
@@ -72,20 +72,20 @@ describe('the text of a statement', () => {
     );
   });
 
-  it('knows the names that WITH declares', () => {
+  it('declares the names of WITH', () => {
     expect(declaredByWith('WITH y(a, b) AS (SELECT 1, 2), `z z` AS (SELECT 1), 1 AS one SELECT CAST(a, 1) AS (x)')).toEqual(
       expect.arrayContaining(['y', 'a', 'b', 'z z']),
     );
     expect(declaredByWith('WITH x AS MATERIALIZED (SELECT 1) SELECT 1 AS y')).toEqual(['x']);
   });
 
-  it('counts what the tree shows', () => {
+  it('must not have more SELECTs than the tree', () => {
     const tree = 'SelectWithUnionQuery\n SelectQuery\n  SelectQuery';
     expect(decideShown("SELECT (SELECT 'select')", tree)).toEqual({ allowed: true });
     expect(decideShown('SELECT (SELECT (SELECT 1))', tree)).toMatchObject({ allowed: false });
   });
 
-  it('gives every character to one token', () => {
+  it('is split into tokens without losing a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const tokens = tokensOf(text);

@@ -6,7 +6,7 @@ import { adviseOn, type AdvisoryFacts, type StepFigures } from './advisories.ts'
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
-/** Number of newest steps that are read; no rule asks for the discards of older ones than `WITH_DISCARDS`. */
+/** Number of newest steps that are read, and of those with their discards: no rule needs the discards of older ones. */
 const [STEPS, WITH_DISCARDS] = [2_000, 200];
 const WEATHER_POINTS = 240;
 

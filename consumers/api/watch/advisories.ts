@@ -114,7 +114,7 @@ const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
   return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
 };
 
-/** True if workers kept running for a while after it, so that the tool must have worked again. */
+/** True if the run is over, or a heartbeat is more than a minute newer than the end of the outage. */
 const isPast = ({ beats, is_running }: AdvisoryFacts, to: string | null): boolean =>
   !is_running || Math.max(...beats.map(({ at_ms }) => at_ms)) - Date.parse(to ?? '') > SILENT_MS;
 
@@ -195,12 +195,12 @@ const MANY_RECORDS = 20_000;
 /** A backlog below this is normal. */
 const FEW_RECORDS = 100;
 
-/** A smaller backlog is normal. */
+/** Whether a backlog is larger than normal. */
 export const isBehind = (records: number): boolean => records >= FEW_RECORDS;
 
 /**
- * The pages are out of date: this many records are not stored, or the newest stored heartbeat is this old. Workers send one every few
- * seconds.
+ * Warns that the tables lag behind the log: very many records are not stored yet, or the newest stored heartbeat is old although workers
+ * send one every few seconds.
  */
 export function adviseOnLag({ run, is_running, behind, age_ms }: LagFacts): readonly AdvisoryRow[] {
   if (!is_running || !isBehind(behind) || (behind < MANY_RECORDS && age_ms < SILENT_MS)) return [];

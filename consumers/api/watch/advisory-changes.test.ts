@@ -7,7 +7,7 @@ const finding = (title: string, detail = 'x', is_over = false) => ({
 });
 const look = (...titles: readonly string[]): readonly RunFindings[] => [{ run_id: 'a', items: titles.map((title) => finding(title)) }];
 
-/** Messages of each look. */
+/** Messages of each check. */
 function follow(looks: readonly (readonly RunFindings[])[]): readonly (readonly AdvisoryMessage[])[] {
   let open: readonly OpenAdvisory[] = [];
   return looks.map((looked, number) => {
@@ -21,23 +21,23 @@ const events = (looks: readonly (readonly RunFindings[])[]): readonly (readonly 
   follow(looks).map((messages) => messages.map(({ event, title }) => `${event} ${title}`));
 
 describe('changes of advisories', () => {
-  it('begin with the second look that finds them, and end with the second that does not', () => {
+  it('begin with the second check in a row that finds them, and end with the second that does not', () => {
     expect(events([look('one'), look('one'), look('one'), look(), look('one'), look(), look()])).toEqual([
       ...[[], ['began one'], [], [], [], [], ['ended one']],
     ]);
   });
 
-  it('are none for what is found once, and for what is over', () => {
+  it('are none for what only one check finds, and for what is over', () => {
     expect(events([look('one'), look(), look('one'), look()]).flat()).toEqual([]);
     const over = [{ run_id: 'a', items: [finding('was out', 'x', true)] }];
     expect(events([over, over, over]).flat()).toEqual([]);
   });
 
-  it('end when the run is looked at no more', () => {
+  it('end when the run is no longer checked', () => {
     expect(events([look('one'), look('one'), [], []])).toEqual([[], ['began one'], [], ['ended one']]);
   });
 
-  it('say since when, with the newest figures, in a line for people', () => {
+  it('have their start, the newest figures, and a line of text for people', () => {
     const at = (detail: string): readonly RunFindings[] => [{ run_id: 'a', items: [finding('one', detail)] }];
     const [, [began] = [], , , [ended] = []] = follow([at('5 %'), at('6 %'), at('9 %'), [], []]);
     expect(began).toEqual({
@@ -47,7 +47,7 @@ describe('changes of advisories', () => {
     expect(ended).toMatchObject({ event: 'ended', since: 'look 0', at: 'look 4', text: 'a: over: one. 9 %' });
   });
 
-  it('take turns for each advisory, however it comes and goes', () => {
+  it('alternate between began and ended for each advisory', () => {
     const titles = fc.uniqueArray(fc.constantFrom('one', 'two', 'three'));
     fc.assert(
       fc.property(fc.array(titles, { maxLength: 30 }), (looks) => {

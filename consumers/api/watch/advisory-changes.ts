@@ -34,7 +34,7 @@ interface AdvisoryChanges {
   readonly messages: readonly AdvisoryMessage[];
 }
 
-/** Identifies an advisory by its rule, because the figures in its detail change between checks. */
+/** Identifies an advisory without its detail, because the figures in it change between checks. */
 const identityOf = ({ run_id, rule, title }: { readonly run_id: string; readonly rule: string; readonly title: string }): string =>
   JSON.stringify([run_id, rule, title]);
 
@@ -44,13 +44,13 @@ function messageOf(event: AdvisoryMessage['event'], open: OpenAdvisory, at: stri
   return { event, run_id, rule, severity, title, detail, page, sql, since, at, text };
 }
 
-/** Ended findings neither begin nor count as active. */
+/** Findings that are over neither begin nor count as active. */
 function currentOf(looked: readonly RunFindings[], at: string): Map<string, OpenAdvisory> {
   const all = looked.flatMap(({ run_id, items }) => items.map((item) => ({ ...item, run_id, since: at, isTold: false, isMissed: false })));
   return new Map(all.filter(({ is_over }) => !is_over).map((one) => [identityOf(one), one]));
 }
 
-/** A finished run is not checked and has none. */
+/** A finished run is not checked, so its advisories end. */
 export function changesOf(before: readonly OpenAdvisory[], looked: readonly RunFindings[], at: string): AdvisoryChanges {
   const found = currentOf(looked, at);
   const open: OpenAdvisory[] = [];

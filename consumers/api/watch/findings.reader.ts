@@ -23,7 +23,7 @@ interface WatchedRun extends RunFindings {
   readonly behind: number | null;
 }
 
-/** During an outage of the log, its rule is skipped; the others still work. */
+/** While the log is unavailable, the rule about lag is skipped; the others still work. */
 export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<WatchedRun> {
   const [advisories, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => null)]);
   const { items } = advisories;

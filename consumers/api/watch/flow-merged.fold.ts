@@ -1,5 +1,5 @@
 // The attempts of a run as figures per second, kept up to date. An attempt is counted in the second of its start and in that of its end.
-// Its rows come one after the other, so attempts with new rows are counted again: what they counted for before is taken off.
+// Its rows come one after the other, so attempts with new rows are counted again: their former counts are subtracted.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { OF_PURPOSE } from '../of-purpose.ts';
@@ -86,7 +86,7 @@ function addTo(state: FlowSeconds, row: SecondFigures, sign: 1 | -1): void {
 const counted = ['began', 'ended', 'trained', 'discarded', 'lost'] as const;
 const EMPTY = { began: 0, ended: 0, trained: 0, discarded: 0, lost: 0, staleness_max: -1, oldest: NO_VERSION, last: 0 };
 
-/** Trained attempts and their versions stay where they are; otherwise the extremes of their second would have to be found again. */
+/** The second has no fewer trained attempts, and no newer oldest version; otherwise its extremes would have to be found again. */
 const staysExtreme = (
   state: FlowSeconds,
   { second, trained, oldest }: SecondFigures,
@@ -110,7 +110,7 @@ async function addSeconds(read: ReadSeconds, state: FlowSeconds, window: RowWind
   return true;
 }
 
-/** The seconds of a run in which attempts of a purpose started or ended; empty: all but evaluations. */
+/** The seconds of a run in which attempts of a purpose (empty: all but evaluations) started or ended. */
 export async function readFlowSeconds(store: Store, run: string, purpose: string): Promise<readonly SecondFigures[]> {
   const spec: FoldSpec<FlowSeconds> = {
     ...{ name: `flow of ${purpose}`, run, tables, empty: () => new Map() },

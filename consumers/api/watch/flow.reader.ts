@@ -47,7 +47,7 @@ interface FlowDecision {
   readonly at_ms: number;
 }
 
-/** Rows as one array per column: of ten thousands of rows, this is a fifth of the text, and no objects are made. */
+/** Rows as one array per column: for tens of thousands of rows, this is a fifth of the text and needs no object per row. */
 export type RowColumns<T> = { readonly [K in keyof T]: readonly T[K][] };
 
 async function readColumns<T extends object>(
@@ -95,7 +95,7 @@ async function readOldest(store: Store, run: string, range: FlowRange): Promise<
   return oldest?.at;
 }
 
-/** The newest attempts that started in the range, in order of their start. One that has ended is in both tables, and ended after it started. */
+/** The newest attempts that started in the range, in order of their start. An ended one is in both tables, and ended after its start. */
 async function readBars(store: Store, run: string, range: FlowRange & { readonly oldest: number | undefined }): Promise<RowColumns<Bar>> {
   const { oldest } = range;
   const since = (column: string): string => (oldest === undefined ? '' : ` and ${column} >= fromUnixTimestamp64Micro({since:Int64})`);
@@ -155,7 +155,7 @@ const readMarks = async (
 /** The range extends past the last trajectory, because decisions come later. */
 const AFTER_MS = 3_600_000;
 
-/** One column tells when the oldest attempt of a full page started; the others, and the decisions, are then read from that time on. */
+/** First finds from one column when the oldest attempt of a full page started; all else is then read from that time on. */
 export async function readFlow(store: Store, run: string, range: FlowRange) {
   const oldest = await readOldest(store, run, range);
   const [read, early, bounds] = await Promise.all([
@@ -207,7 +207,7 @@ function placesIn(list: string[]): (text: string) => number {
 const keyAt = ({ attempt, trajectory_id }: RowColumns<Pick<Bar, 'attempt' | 'trajectory_id'>>, at: number): string =>
   `${attempt[at] ?? 0} ${trajectory_id[at] ?? ''}`;
 
-/** Where the decision about each attempt is. Trained takes precedence over discarded, and a decision over a loss. */
+/** Index of the decision about each attempt, or -1. Trained takes precedence over discarded, and a decision over a loss. */
 function decidedAt(bars: RowColumns<Bar>, decisions: RowColumns<FlowDecision>): readonly number[] {
   const rank = { lost: 0, discarded: 1, trained: 2 } as const;
   const rankAt = (at: number | undefined): number => (at === undefined ? -1 : rank[decisions.fate[at] ?? 'lost']);

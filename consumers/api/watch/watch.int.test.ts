@@ -42,7 +42,7 @@ const ask = async (path: string, run = longRun): Promise<WatchAnswer> =>
 const statusOf = async (path: string): Promise<number> => (await server.app.inject(path)).statusCode;
 
 describe('the flow', () => {
-  it('has the newest attempts in order of their start, and says when it is not whole', async () => {
+  it('has the newest attempts in order of their start, and reports when there are more', async () => {
     const flow = await ask('flow?limit=100');
     const { start_ms: starts } = flow.columns;
     expect([flow['trajectories'], flow['is_whole'], flow['max_staleness']]).toEqual([100, false, 4]);
@@ -73,7 +73,7 @@ describe('the flow', () => {
     expect((await ask('flow?purpose=eval', storyRun)).ids.length).toBeLessThan(all.ids.length);
   });
 
-  it('has as many of each fate when it is merged, however few the spans, and all have landed at the end', async () => {
+  it('has the same number of each fate when it is merged, however few the spans, and only running ones in flight at the end', async () => {
     const flow = await ask('flow?limit=50000');
     const fates = flow.fates.map((_, fate) => (flow.columns['fate'] ?? []).filter((one) => one === fate).length);
     const named = Object.fromEntries(flow.fates.map((name, at) => [name, fates[at] ?? 0]));
@@ -108,7 +108,7 @@ describe('a run that is watched', () => {
     expect(second.items.map(({ sequence }) => sequence)).toEqual([15_989, 15_985]);
   });
 
-  it('says how long a worker took to new weights', async () => {
+  it('reports how long a worker took to use new weights', async () => {
     const { items } = await ask('syncs?versions=3');
     expect(new Set(items.map(({ version }) => version))).toEqual(new Set([997, 998, 999]));
     for (const { lag_ms } of items) expect(lag_ms).toBeGreaterThanOrEqual(0);
@@ -145,7 +145,7 @@ describe('a run that is watched', () => {
       expect((await server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query: sql } })).statusCode).toBe(200);
   });
 
-  it('says that the tables are behind the log, and all the rest while the log is away', async () => {
+  it('reports that the tables lag behind the log, and all the rest while the log is unavailable', async () => {
     const ways = [() => Promise.resolve(25_000), () => Promise.reject(new Error('no broker'))];
     const [lagging, unknown] = await Promise.all(
       ways.map(async (countBehind) => {
@@ -160,7 +160,7 @@ describe('a run that is watched', () => {
     expect(unknown).not.toContain('consumer-lag');
   });
 
-  it('is among those that a webhook hears of only while something comes from it', async () => {
+  it('is checked with all unfinished runs only while it has recent events or heartbeats', async () => {
     const found = async () => (await readAllFindings(store, () => Promise.resolve(25_000))).map(({ run_id }) => run_id);
     const told = await found();
     const beat = `insert into heartbeats (run_id, worker_id, capacity, running, policy_version, occurred_at, _topic, _partition, _offset, _timestamp)
@@ -194,19 +194,19 @@ describe('a run that is watched', () => {
     expect(await statusOf(`/v1/runs/${longRun}/questions/none`)).toBe(404);
   });
 
-  it('counts its ledger and finds where it leaves another', async () => {
+  it('counts its ledger entries, and finds the first step that differs from another run', async () => {
     const ledger = await ask(`ledger?with=${storyRun}`);
     expect(ledger).toMatchObject({ with: storyRun, shared_steps: 3, first_difference: { step: 1 } });
     expect((await ask(`ledger?with=${longRun}`))['first_difference']).toBeNull();
   });
 
-  it('is not found when nobody knows it', async () => {
+  it('is not found when it does not exist', async () => {
     for (const path of ['flow', 'admissions', 'syncs', 'tools/series', 'advisories', 'find?q=a', 'ledger'])
       expect([path, await statusOf(`/v1/runs/nobody/${path}`)]).toEqual([path, 404]);
   });
 });
 
-describe('a list that is walked', () => {
+describe('a filtered list of trajectories', () => {
   const filter = 'min_reward=0.5&order=asc';
   const list = async (): Promise<readonly string[]> =>
     (await ask(`trajectories?${filter}&limit=500&fields=trajectory_id,attempt`)).items.map((item) => String(item['trajectory_id']));
@@ -217,7 +217,7 @@ describe('a list that is walked', () => {
     return [previous?.trajectory_id, next?.trajectory_id];
   };
 
-  it('has beside each of its 500 the one before and the one after, also while others finish', async () => {
+  it('has for each of its 500 the previous and the next one, also while others finish', async () => {
     const ids = await list();
     expect(ids).toHaveLength(500);
     const found = new Map<string, readonly (string | undefined)[]>();
@@ -234,7 +234,7 @@ describe('a list that is walked', () => {
     await store.command("alter table trajectories delete where trajectory_id like 'late-%' settings mutations_sync = 1");
   }, 300_000);
 
-  it('has none beside an attempt that has not finished', async () => {
+  it('has no neighbors for an attempt that has not finished', async () => {
     expect(await beside(`${longRun}-x41.0`)).toEqual([undefined, undefined]);
   });
 });
@@ -245,7 +245,7 @@ describe('distributions', () => {
     return Object.fromEntries(fates.map(({ reason, counts }) => [reason, counts.reduce((sum, count) => sum + count, 0)]));
   };
 
-  it('count what the tables of the ledger count, by fate', async () => {
+  it('have the same counts by fate as the tables of the ledger', async () => {
     const rows = await store.query<{ reason: string; number: number }>(
       `select toString(reason) as reason, toUInt32(count()) as number from outcomes where run_id = {run:String} and step between 101 and 300
        group by reason order by reason`,
@@ -258,7 +258,7 @@ describe('distributions', () => {
     for (const item of items) expect(countsOf(item)).toEqual(item['figure'] === 'advantage' ? { '': counted[''] } : counted);
   });
 
-  it('are none of a range without steps', async () => {
+  it('are empty for a range without steps', async () => {
     expect((await ask('outcomes/histogram?from_step=900000')).items).toEqual([]);
     expect(await statusOf('/v1/runs/nobody/outcomes/histogram')).toBe(404);
   });
@@ -283,7 +283,7 @@ describe('two evaluations', () => {
     expect(same.figures.find(({ name }) => name === 'avg_f1')).toMatchObject({ difference: 0, low: 0, high: 0, greater: 0.5 });
   });
 
-  it('are refused when they share no question, and unknown when nobody knows them', async () => {
+  it('are refused when they share no question, and not found when one does not exist', async () => {
     expect(await statusOf('/v1/evaluations/better/compare?with=eval-1')).toBe(422);
     expect(await statusOf('/v1/evaluations/better/compare?with=none')).toBe(404);
   });

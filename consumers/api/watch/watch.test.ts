@@ -48,14 +48,14 @@ describe('advisories', () => {
         outages: [{ tool: "se'arch", from: 'a', to: 'b', calls: 10, failed: 9, usual_failure_rate: 0, from_step: 1, to_step: 2 }],
       },
     ],
-  ] as const)('say %s', (rule, more) => {
+  ] as const)('report %s', (rule, more) => {
     const found = adviseOn(facts(more));
     expect(found.map((one) => one.rule)).toEqual([rule]);
     expect(found[0]?.page).toMatch(/^\/runs\/a\//);
     expect(found[0]?.sql).toMatch(/^SELECT .* WHERE run_id = 'a'/);
   });
 
-  it('take a lag for one only while a run goes on, and not what is on its way at any time', () => {
+  it('report a lag only while a run is running, and not for a normal backlog', () => {
     const lag = (behind: number, age_ms: number, is_running = true): readonly string[] =>
       adviseOnLag({ run: 'a', is_running, behind, age_ms }).map(({ detail }) => detail.split('. ')[0] ?? '');
     expect(lag(30_000, 0)).toEqual(['30,000 records of the log are not in the tables yet']);
@@ -63,7 +63,7 @@ describe('advisories', () => {
     expect([lag(30_000, 0, false), lag(19_999, 59_000), lag(99, 900_000)]).toEqual([[], [], []]);
   });
 
-  it('take an outage for an alarm while it lasts, and for history afterwards', () => {
+  it('report an outage as an alarm while it lasts, and as over afterwards', () => {
     const outage = { tool: 'a', from: 'a', to: 'b', calls: 9, failed: 9, usual_failure_rate: 0, from_step: 1, to_step: 2 };
     const said = (more: Partial<AdvisoryFacts>) => adviseOn(facts(more)).map(({ severity, title, is_over }) => [severity, title, is_over]);
     const beats = [{ worker_id: 'one', at_ms: 100_000, running: 1 }];
@@ -82,12 +82,12 @@ describe('advisories', () => {
     expect(found?.sql).toContain(String.raw`tool = 'a\'b\\'`);
   });
 
-  it('give no advice for tuning beside an alarm, and the gravest first', () => {
+  it('give no advice for tuning beside an alarm, and start with the most severe', () => {
     const waits = steps((at) => ({ wait_ms: 9_000, reward_mean: late(at) ? 0.1 : 0.6, unknown_tokens: 1 }));
     expect(rulesOf({ steps: waits })).toEqual(['reward-collapse', 'unknown-versions']);
   });
 
-  it('never fail, whatever was not recorded', () => {
+  it('never fail, whatever figures are missing', () => {
     const maybe = fc.option(fc.double({ noNaN: true, min: -5, max: 5 }));
     const one = fc.record({ reward_mean: maybe, entropy: maybe, wait_ms: maybe, train_ms: maybe });
     fc.assert(
@@ -117,7 +117,7 @@ describe('outages', () => {
     ]);
   });
 
-  it('are two when the tool worked, or was not called, between them; one call is none', () => {
+  it('are two when the tool worked, or was not called, between them; one failed call is no outage', () => {
     const spans = [
       span(0, 9, 9),
       span(1, 9, 0),
@@ -133,7 +133,7 @@ describe('outages', () => {
     expect(outagesIn([], 60)).toEqual([]);
   });
 
-  it('have spans of a width that people read', () => {
+  it('are found in spans of a round width', () => {
     expect([widthFor(100, 240), widthFor(3_600, 240), widthFor(86_400 * 300, 10)]).toEqual([1, 30, 86_400 * 30]);
   });
 });
@@ -151,7 +151,7 @@ describe('the flow', () => {
       Object.keys(rows[0] ?? {}).map((name) => [name, rows.map((row) => row[name as keyof T])]),
     ) as unknown as RowColumns<T>;
 
-  it('tells what became of each attempt, as the ledger does', () => {
+  it('has the fate that the ledger gives each attempt', () => {
     const bars = [bar('a'), bar('b'), bar('c', 0), bar('d', 0), bar('e')];
     const decisions = [
       decision('b', 'discarded', 'stale'),
@@ -167,7 +167,7 @@ describe('the flow', () => {
 });
 
 describe('the merged flow', () => {
-  it('loses no attempt between its spans, and counts what is in flight', () => {
+  it('counts every attempt in its spans, and those in flight', () => {
     const part = fc.record({ trained: fc.nat(5), discarded: fc.nat(5), lost: fc.nat(5), open: fc.nat(5) });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(40), part), { maxLength: 20 }), (given) => {

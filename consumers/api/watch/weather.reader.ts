@@ -82,8 +82,8 @@ const TIMES_USUAL = 3;
 type FoundOutage = Omit<OutageRow, 'from_step' | 'to_step'>;
 
 /**
- * A tool has an outage while at least 30 % of its calls fail, and at least three times as many as usual, in two spans in a row or in one
- * with enough calls to be certain. Usual is the median over the spans, so that a long outage does not become usual.
+ * A tool has an outage while at least 30 % of its calls fail, and at least three times as many as usual; with fewer than `FEWEST_CALLS`
+ * calls, that is not certain. Usual is the median over the spans, so that a long outage does not become usual.
  */
 export function outagesIn(items: readonly WeatherRow[], everySeconds: number): readonly FoundOutage[] {
   const outages: FoundOutage[] = [];

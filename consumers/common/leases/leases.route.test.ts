@@ -1,4 +1,4 @@
-// Calls over HTTP: what a coordinator answers arrives whole, through the API as well, and so does what it refuses.
+// Calls over HTTP: responses and errors of a coordinator arrive complete, also when the API forwards the call.
 import { afterEach, expect, it } from 'vitest';
 import { remoteCoordinator } from '../../../infra/http/remote-coordinator.ts';
 import { createHttpServer, type HttpServer } from '../../../infra/http/server.ts';
@@ -26,7 +26,7 @@ async function serverOf(coordinator: Coordinator): Promise<string> {
 
 const restore: NamedWeights = { version: 4, uri: 's3://w/4', sha256: 'a'.repeat(64), format: 'gguf', weights: 'elsewhere' };
 
-it('tells what to restore, goes back, and publishes, through the API to the coordinator', async () => {
+it('forwards claims, rewinds, and publications through the API to the coordinator', async () => {
   const asked: unknown[] = [];
   const fake: Partial<Coordinator> = {
     async claim(run, request) {
@@ -59,7 +59,7 @@ it('tells what to restore, goes back, and publishes, through the API to the coor
   ]);
 });
 
-it('a batch id that is none is a bad request, whatever is in it', async () => {
+it('answers 400 for every invalid batch id', async () => {
   const url = await serverOf({} as Coordinator);
   for (const id of ['nonsense', 'a:b', 'a/b', 'run-a/step/1.0:extend', 'run-a/step/-1.0', '%', '\u0008V:\u{3B488}:', 'x'.repeat(500)]) {
     for (const action of [':extend', ':commit', ':release']) {

@@ -31,7 +31,7 @@ export interface LeaseRoutesOptions {
 
 type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Rows that are made while those before them are written. */
+/** Size of the rows that are encoded ahead while earlier rows are being sent. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 
 const config = { scope: 'train' } as const;
@@ -44,7 +44,7 @@ function runOfBatch(batch: string): string {
   return parsed.runId;
 }
 
-/** Batch ids contain slashes, which are percent-encoded. Whatever stands here is matched, so that validation says what is wrong with it. */
+/** Batch ids contain slashes, which are percent-encoded. The route matches any text, so that validation reports what is wrong with it. */
 const BATCH = '/v1/batches/:batch([\\s\\S]+)';
 
 export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {

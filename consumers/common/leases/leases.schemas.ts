@@ -13,7 +13,7 @@ const batchText = Type.String({ pattern: batchIdPattern.source, description: '`<
 
 export const batchParams = Type.Object({ batch: batchText });
 
-/** At most this many, which is more than anybody reads beside each other. */
+/** At most 9,999 parts, more than anybody reads in parallel. */
 const SHARD = '^(0|[1-9]\\d{0,3})/[1-9]\\d{0,3}$';
 
 export const rowsQuery = Type.Object(

@@ -176,7 +176,7 @@ describe('rows in Arrow', () => {
     );
   });
 
-  it('are split into several record batches when they are many, with the same bytes at any pace of reading', () => {
+  it('are split into record batches at the token limit and at the row limit', () => {
     const [row] = fc.sample(anyRow, { numRuns: 1, seed: 3 });
     const long = { ...row!, token_ids: new Int32Array(40_000), mask: new Uint8Array(40_000), logprobs: new Float32Array(40_000) };
     expect(messagesOf(streamOf([long, long, long])).length).toBe(3);

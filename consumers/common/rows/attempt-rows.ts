@@ -1,5 +1,5 @@
 // Rows of attempts before they are part of a batch. A batch adds only the row number, the reward, and the advantage, so recently used rows
-// are cached: a batch is read from the log once, for its hash, and not a second time to be sent.
+// are cached: a batch is read from the log once to compute its hash, and not again to send it.
 import { LRUCache } from 'lru-cache';
 import { tokensHash } from '../../../streams/rows/row-hash.ts';
 import { rowsOf, type TokenRow } from '../../../streams/rows/row.ts';
@@ -16,7 +16,7 @@ interface AttemptRow {
 
 export type AttemptRows = readonly AttemptRow[];
 
-/** A line without a batch has the one digit 0 for each of the three numbers that a batch sets. */
+/** Digits of the row number, the reward, and the advantage while they are 0, before a batch sets them. */
 const PLACEHOLDERS = 3;
 
 export function attemptRows({ wanted, purpose, turns }: ReadAttempt): AttemptRows {
@@ -30,7 +30,7 @@ export interface Decided {
   readonly advantage: number;
 }
 
-/** Makes a row of an attempt row `number` of a batch. */
+/** Turns a row of an attempt into row `number` of a batch. */
 export const placedRow = ({ row }: AttemptRow, number: number, { reward, advantage }: Decided): TokenRow => ({
   ...row,
   row: number,

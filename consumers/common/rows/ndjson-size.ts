@@ -1,8 +1,8 @@
-// How long the line of a row is, without writing it: every batch is measured, and most are sent in another format.
+// The length of a row's NDJSON line, without writing it: every batch is measured, but most are sent in another format.
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { hasDigits, placesOf, POWERS, textsOf } from './ndjson.ts';
 
-/** Of most log-probabilities. */
+/** Decimal places of most log-probabilities. */
 const USUAL_PLACES = 9;
 
 export function ndjsonBytes(row: TokenRow): number {

@@ -37,10 +37,10 @@ const [ZERO, COMMA, MINUS, POINT] = [0x30, 0x2c, 0x2d, 0x2e];
 const DIGITS = 9;
 export const POWERS = Float64Array.from({ length: 20 }, (_, at) => 10 ** at);
 
-/** Others are written as String writes them, and null when they are not finite. */
+/** Whether a number is written digit by digit. Others are written as `String` does, or as null if they are not finite. */
 export const hasDigits = (size: number): boolean => size >= 1e-5 && size < 1e8;
 
-/** The places behind the point that give nine significant digits. */
+/** The number of decimal places that gives nine significant digits. */
 export function placesOf(size: number): number {
   let wholeDigits = 1;
   while (size >= (POWERS[wholeDigits] as number)) wholeDigits += 1;

@@ -1,5 +1,5 @@
 // Measures the rows of a batch in the background, so that the coordinator's loop keeps serving calls. When a measurement ends, it wakes the
-// loop, which uses the result if it still wants the same batch.
+// loop, which uses the result if it still needs the same batch.
 import type { BatchRows, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
 
 export interface Measuring {

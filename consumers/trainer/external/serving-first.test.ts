@@ -5,7 +5,7 @@ async function* endless(): AsyncGenerator<number, void, undefined> {
   for (let next = 0; ; next += 1) yield next;
 }
 
-it('waits at once for nobody', async () => {
+it('does not wait if no items are taken', async () => {
   let moments = 0;
   await createServingFirst(async () => (moments += 1)).newTurns()();
   expect(moments).toBe(0);
@@ -30,7 +30,7 @@ it('waits as long as items are taken, and no longer', async () => {
   expect(moments).toBe(7);
 });
 
-it('waits a limited time in all, however long items are taken', async () => {
+it('waits a limited time in total, however long items are taken', async () => {
   let moments = 0;
   const serving = createServingFirst(async () => {
     moments += 1;

@@ -1,14 +1,14 @@
-// Rows are measured ahead on the thread that sends rows, and somebody waits for those that are sent: measuring gives way to them. It does so for a
-// limited time, so that a slow reader does not hold up the next lease.
+// The rows of the next batch are measured on the thread that sends rows, and a client waits for those that are sent. So measuring gives way
+// to sending, but only for a limited time, so that a slow reader does not delay the next lease.
 import { setTimeout as after } from 'node:timers/promises';
 
 const MOMENT_MS = 3;
 const MOST_MOMENTS = 80;
 
 export interface ServingFirst {
-  /** The same items; as long as they are taken quickly, others give way. */
+  /** Returns the same items; as long as they are taken quickly, other work gives way. */
   track<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined>;
-  /** For one piece of work: resolves each time when nothing was taken for a moment, or at once when it has waited long enough in all. */
+  /** For one piece of work: each call resolves when no item was taken for a moment, or at once if it has waited long enough in total. */
   newTurns(): () => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Columns of the fields of records, which fill in one pass over their bytes. Texts are not copied: a column refers to where they lie. A row
-// for which nothing is taken has the default of the field.
+// Columns of the fields of records, filled in one pass over the bytes of the records. Texts are not copied: a column refers to their place
+// in these bytes. A row from which no value is taken has the default of the field.
 import type { Cursor } from '../../../schemas/cursor.ts';
 import type { FieldTake } from '../../../schemas/layout.ts';
 import type { Column, TextColumn } from '../../../streams/core/ports.ts';
@@ -12,7 +12,7 @@ export interface FieldColumns {
   columns(): NamedColumns;
 }
 
-/** For the values of as many rows. */
+/** Makes columns with one row for each value. */
 export type MakeColumns = (values: readonly Buffer[]) => FieldColumns;
 
 export type AvroType = string | readonly AvroType[] | AvroComplex;
@@ -49,9 +49,9 @@ export interface ColumnField {
   readonly name: string;
   /** Without its logical type. */
   readonly type: AvroType;
-  /** Undefined for one that stays in the log. */
+  /** Undefined for a field that stays in the log. */
   readonly column: string | undefined;
-  /** What a number is where none is taken. */
+  /** The number of a row from which no value is taken. */
   readonly missing: number;
 }
 
@@ -198,7 +198,7 @@ function figuresOf(over: ListFigures, listed: readonly Listed[], ends: Uint32Arr
   const figures = Object.entries(over).map(([column, { of }]) => ({ column, of, cells: new Float64Array(ends.length) }));
   if (figures.length === 0) return {};
   const numbers = listed.flatMap(({ name, items }) => (items instanceof FoundTexts ? [] : [{ name, items }]));
-  /** Used again for every row. */
+  /** Reused for every row. */
   const spare: Record<string, number>[] = [];
   let at = 0;
   ends.forEach((end, row) => {
@@ -213,7 +213,7 @@ function figuresOf(over: ListFigures, listed: readonly Listed[], ends: Uint32Arr
   return Object.fromEntries(figures.map(({ column, cells }) => [column, cells]));
 }
 
-/** The same columns, but none when no row has set the field to anything else than `unset`, its encoded default. */
+/** The same columns, but none when every row has the field at `unset`, its encoded default. */
 export const sparseColumns =
   (make: MakeColumns, unset: Buffer): MakeColumns =>
   (values) => {

@@ -36,7 +36,7 @@ describe('packed rows', () => {
     );
   });
 
-  it.each(eventTypes)('take the rows of %s, those beside that do not pack', (type) => {
+  it.each(eventTypes)('contain the rows of %s, except those that do not fit their columns', (type) => {
     const rows = new Map<TableName, Row[]>();
     for (let seed = 1; seed <= 200; seed += 1) {
       const decoded = { type, event: randomEvent(type, seeded(seed)) } as DecodedEvent;

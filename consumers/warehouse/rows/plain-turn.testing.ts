@@ -1,4 +1,4 @@
-// Turns as a reader of the log has them, for tests.
+// Turns as a reader of the log decodes them, for tests.
 import { createCodec } from '../../../schemas/codec.ts';
 import { encoderOf } from '../../../schemas/encode-as.ts';
 import { publishedSchemas, type TurnRecorded } from '../../../schemas/generated/events.ts';
@@ -12,7 +12,7 @@ const versions = publishedSchemas.filter(({ name }) => name === 'TurnRecorded').
 /** How many versions of the schema are published. */
 export const turnVersions = versions.length;
 
-/** A turn as one of the versions wrote it, less what that version does not have. */
+/** A turn as written with one of the versions, without the fields that this version lacks. */
 export function plainTurn(
   event: Partial<TurnRecorded>,
   { offset, version = turnVersions - 1 }: { readonly offset: number; readonly version?: number },

@@ -99,7 +99,7 @@ describe('turns', () => {
   const turn = (spans: readonly { version: number; tokens: number }[]): Row | undefined =>
     rowsOf('TurnRecorded', randomEvent('TurnRecorded', seeded(1), { policy_spans: spans }))[0]?.row;
 
-  it('says which versions are known and how many tokens are not', () => {
+  it('has the range of the known versions, and the number of tokens of unknown version', () => {
     expect(
       turn([
         { version: 4, tokens: 10 },
@@ -115,7 +115,7 @@ describe('turns', () => {
     expect(turn([])).toMatchObject({ policy_version_min: -1, policy_version_max: -1, unknown_tokens: 0 });
   });
 
-  it('names numbers that JSON has no word for', () => {
+  it('writes numbers that JSON cannot represent by name', () => {
     const event = randomEvent('TurnRecorded', seeded(1), { reward: Number.NaN, generation_ms: Infinity, logprobs: [-Infinity, 1] });
     expect(rowsOf('TurnRecorded', event)[0]?.row).toMatchObject({ reward: 'NaN', generation_ms: 'Infinity', logprobs: ['-Infinity', 1] });
   });

@@ -70,7 +70,7 @@ const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
   detail: '',
 });
 
-/** Columns of an entry that says nothing of them, in the order of the start's. */
+/** The columns that an entry does not set, in the order of `runStartedRow`. */
 const blank: Row = {
   event: '',
   seed: 0,

@@ -52,14 +52,14 @@ const odd = fc.record(
   { requiredKeys: [] },
 );
 
-/** What the table has in columns that are left out (`warehouse.int.test.ts`). */
+/** The values that the table has in columns that are left out (`turn-defaults.int.test.ts`). */
 const emptyRow = turnRow(emptyTurn, { _topic: '', _partition: 0, _offset: 0, _timestamp: 0 });
 
 /** Turns of random versions, one after the other. */
 const mixed = fc.array(fc.tuple(odd, fc.nat(turnVersions - 1)), { minLength: 1, maxLength: 6 });
 
 describe('columns of turns', () => {
-  it('hold what the rows of their events hold, cell by cell, whichever versions wrote them', () => {
+  it('have the same cells as the rows of their events, whichever versions wrote them', () => {
     fc.assert(
       fc.property(mixed, fc.nat(), (changes, seed) => {
         const random = seeded(seed);
@@ -89,7 +89,7 @@ describe('columns of turns', () => {
     expect(turnColumns([...turns, set]).get('branch_parent')).toEqual(Float64Array.of(-1, -1, -1, 0));
   });
 
-  it('hold the columns of the first versions as they were when each was written by hand', () => {
+  it('have the same cells as a row written by hand, in the columns of the second schema version', () => {
     fc.assert(
       fc.property(mixed, fc.nat(), (changes, seed) => {
         const random = seeded(seed);

@@ -34,7 +34,7 @@ export interface PlainTurn {
 
 type NestedSpecs = Readonly<Record<string, { readonly column?: string; readonly missing?: number | '' }>>;
 
-/** What the table says of a field, as far as columns need it. */
+/** The part of a field's description that columns need. */
 interface ColumnSpec {
   readonly about?: string;
   readonly column?: string;
@@ -86,7 +86,7 @@ const makers = fields.map(makerOf);
 /** In the order of the newest schema. */
 export const turnFieldNames = fields.map(({ name }) => name);
 
-/** Takes the fields of each turn, `takes` by their place in the newest schema. */
+/** Reads each turn once; `takes` has a function for each field that is wanted, in the order of the newest schema. */
 export function passOver(turns: readonly PlainTurn[], takes: readonly (FieldTake | undefined)[]): void {
   const passes = new Map<RecordLayout, FieldTake>();
   const cursor = new Cursor(EMPTY);
@@ -109,7 +109,7 @@ function originColumns(turns: readonly PlainTurn[]): NamedColumns {
   };
 }
 
-/** Cells of the columns of `turns`, in the order of the turns, less the columns of sparse fields that none of them has set. */
+/** Cells of the columns of `turns`, in the order of the turns, without the columns of sparse fields that none of them has set. */
 export function turnColumns(turns: readonly PlainTurn[]): ReadonlyMap<string, Column> {
   const values = turns.map(({ plain }) => plain.value);
   const made = makers.map((make) => make?.(values));

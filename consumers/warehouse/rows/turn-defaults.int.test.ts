@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-it('gives columns that are left out the values that a row has', async () => {
+it('gives columns that are left out the values that the row of an empty turn has', async () => {
   const turn = plainTurn({}, { offset: 0 });
   const columns = turnColumns([turn]);
   const row = turnRow(emptyTurn, { ...originOf(turn.record), _offset: 1 });

@@ -3,7 +3,7 @@ import type { Cursor } from '../../../schemas/cursor.ts';
 import type { FieldTake } from '../../../schemas/layout.ts';
 import { passOver, turnFieldNames, type PlainTurn } from './turn-columns.ts';
 
-/** One character a byte: such texts compare like their bytes. */
+/** One character per byte: such texts compare like their bytes. */
 function bytesAsText(cursor: Cursor): string {
   const length = cursor.number();
   cursor.at += length;

@@ -43,7 +43,7 @@ const cellsOf = (field: string, spec: RowSpec): readonly ColumnCell[] => [
 interface FieldCells {
   readonly field: string;
   readonly cells: readonly ColumnCell[];
-  /** The value with which the cells of a sparse field are those of the blank row. */
+  /** The value of a sparse field whose cells the blank row already has. */
   readonly unset: unknown;
 }
 

@@ -58,7 +58,7 @@ function service(apiPort: number, over: Partial<ApiServiceOptions> = {}) {
 }
 
 describe('the port of the API', () => {
-  it('is the configured one while it is free, and stays over restarts', async () => {
+  it('is the configured one while it is free, and stays the same across restarts', async () => {
     const port = await take();
     await leave(port);
     const { made, ports } = service(port);
@@ -67,7 +67,7 @@ describe('the port of the API', () => {
     expect(ports).toEqual([port]);
   });
 
-  it('is another one where a default is taken, the same at the next start', async () => {
+  it('is another one if the default is taken, and the same one at the next start', async () => {
     const taken = await take();
     const first = service(taken);
     await first.made.launch(signal);
@@ -83,7 +83,7 @@ describe('the port of the API', () => {
     expect(chosen.taken).toEqual([undefined]);
   });
 
-  it('moves when another program got it first', async () => {
+  it('changes when another program has bound it first', async () => {
     const port = await take();
     await leave(port);
     const { made, ports, fail } = service(port);
@@ -98,7 +98,7 @@ describe('the port of the API', () => {
     expect(made.judge(exit)).toMatchObject({ fatal: { code: 'CONFIG_INVALID' } });
   });
 
-  it('that was asked for by its number is no other one', async () => {
+  it('is never another one if it was given explicitly', async () => {
     const taken = await take();
     const { made, ports, fail } = service(taken, { fixed: true });
     await made.launch(signal);
@@ -107,7 +107,7 @@ describe('the port of the API', () => {
     expect(made.judge(exit)).toMatchObject({ fatal: { code: 'PORT_IN_USE' } });
   });
 
-  it('of an API that runs alone is the default while that is free, else another one', async () => {
+  it('of an API that runs alone is the default if that is free, otherwise another one', async () => {
     const port = await take();
     const config = { dataDir, apiHost: '127.0.0.1', apiPort: port };
     const other = await freeApiPort(config);
@@ -118,7 +118,7 @@ describe('the port of the API', () => {
     expect(await freeApiPort({ ...config, apiPort: 0 })).toBe(0);
   });
 
-  it('is reached from this machine', () => {
+  it('has a URL that works on this machine', () => {
     expect(apiUrlOf('127.0.0.1', 1)).toBe('http://127.0.0.1:1');
     expect(apiUrlOf('0.0.0.0', 1)).toBe('http://127.0.0.1:1');
     expect(apiUrlOf('::1', 1)).toBe('http://[::1]:1');

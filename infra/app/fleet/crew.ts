@@ -26,7 +26,7 @@ export interface Crew {
   /** Hands it over to the supervisor. */
   supervise(service: RoleService): Supervised;
   add(parts: RoleParts): Supervised;
-  /** Takes a report of a role, or of a part that has no process. */
+  /** Takes a report of a role, or of `up` itself. */
   status(name: string, status: RoleStatus): void;
   event(event: SupervisorEvent): void;
   passMetrics(message: MetricsMessage): void;

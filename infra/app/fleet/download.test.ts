@@ -15,7 +15,7 @@ Downloaded from central: https://repo.example/kafka-clients-4.3.0.jar (10 MB at 
 `;
 
 describe('the download of Kafka', () => {
-  it('is read from what Maven prints', async () => {
+  it('is read from the output of Maven', async () => {
     const stream = new PassThrough();
     const told: (Downloaded | undefined)[] = [];
     const over = new Promise<void>((resolve) => {
@@ -31,7 +31,7 @@ describe('the download of Kafka', () => {
     watchDownload(null, () => undefined);
   });
 
-  it('is a phase in the terminal, and elsewhere a line now and then', () => {
+  it('is shown as the phase in a terminal, otherwise as a line at intervals', () => {
     let nowMs = 0;
     const lines: unknown[] = [];
     const progress = createProgress({ run: 'r', steps: 0, nowMs: () => nowMs, dateMs: () => nowMs });

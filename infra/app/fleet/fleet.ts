@@ -26,15 +26,15 @@ import { deferred } from '../../../streams/core/waiting.ts';
 const STOP_MS = 15_000;
 const tiers = { store: 1, api: 2, warehouse: 3, worker: 4, trainer: 5, evaluator: 6 } as const;
 
-/** Each query of the store keeps one of Node's IO threads, so its process gets more of them than the usual four. */
+/** Each running query of the store occupies one of Node's IO threads, so its process gets more of them than the default of four. */
 const storeThreads = (sessions: number) => ({ UV_THREADPOOL_SIZE: String(sessions + 4) });
 
 /** What is started, and who is notified. */
 export interface FleetOptions {
   readonly config: Config;
-  /** Undefined: what is there is opened, and nothing is trained. */
+  /** Undefined: existing data is served, and nothing is trained. */
   readonly training: TrainingRun | undefined;
-  /** The port of the API was asked for by its number: no other one will do. */
+  /** The port of the API was given explicitly: no other port is used. */
   readonly apiPortFixed: boolean;
   /** infra/cli/turnstream.mjs */
   readonly program: string;
@@ -42,7 +42,7 @@ export interface FleetOptions {
   readonly logOf: (child: string) => number;
   readonly logger: Logger;
   readonly progress: FleetProgress;
-  /** Called whenever the progress changed in a way worth a line. */
+  /** Called for each event that may be worth a line of output. */
   readonly onChange: (kind: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -52,7 +52,7 @@ export interface Fleet {
   addresses(): ConfiguredAddresses;
   /** Settles when the run is over; never when nothing is trained. */
   readonly trainer: { readonly done: Promise<void> };
-  /** The run was not worth going on with: nothing more is asked for. */
+  /** Whether the run ended before its last step or batch, because continuing was pointless; then nothing more is evaluated. */
   endedEarly(): boolean;
   /** Resolves when the held-out questions are answered with the newest policy. */
   evaluateAfter(): Promise<void>;
@@ -142,7 +142,7 @@ class LocalFleet implements Fleet {
   }
 
   async evaluateAfter(): Promise<void> {
-    // what the trainer does not make is the same before and after
+    // a policy that the built-in trainer does not train counts as the same before and after
     if (trainsPolicy(this.#options.config)) await this.#evaluateBefore();
     await this.#addEvaluator('evaluator-after', ['--policy', 'newest']);
   }
@@ -182,7 +182,7 @@ class LocalFleet implements Fleet {
 
   async #startOwnStore(): Promise<void> {
     const { config } = this.#options;
-    // The store reads it from its file, so that it is in no environment.
+    // The store reads the password from its file, so that it is in no environment.
     ensureStorePassword(config.dataDir, config.clickhousePassword);
     const port = config.storePort === 0 ? await rememberedPort(config.dataDir, 'store') : config.storePort;
     const url = `http://127.0.0.1:${port}`;
@@ -224,7 +224,7 @@ class LocalFleet implements Fleet {
     await this.#crew.supervise(apiService({ config, role, fixed: apiPortFixed, onPort })).started;
   }
 
-  /** A Kafka that was configured keeps what its owner says. */
+  /** The owner of a configured Kafka decides what that keeps. */
   #startTidying(): void {
     const { config, training, logger, onChange } = this.#options;
     if (config.kafkaBrokers.length > 0) return;
@@ -242,7 +242,7 @@ class LocalFleet implements Fleet {
     return (this.#evaluations ??= this.#addEvaluator('evaluator-before', ['--policy', '0']));
   }
 
-  /** At every so many steps. A continued run checks the last such step again, because its evaluation may have been stopped. */
+  /** Every `evalEvery` steps. A continued run evaluates the last such version again, because its evaluation may have been stopped. */
   #evaluateBetween(step: number): void {
     const { config, training } = this.#options;
     const before = this.#evaluateBefore();
@@ -278,7 +278,7 @@ class LocalFleet implements Fleet {
     return roleEnv(role, { ...this.#options.config, kafkaBrokers, clickhouseUrl, ...port, healthPort: 0 }, process.env);
   }
 
-  /** A new address: written down for other programs, and roles that were started with the old one start again. */
+  /** Publishes a new address for other programs, and restarts the roles that were started with an old address of Kafka. */
   #move(change: Partial<ConfiguredAddresses>): void {
     const before = this.#addresses;
     this.#addresses = { ...before, ...change };

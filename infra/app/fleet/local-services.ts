@@ -46,7 +46,7 @@ export function storeService(options: {
   readonly start: () => Promise<RunningProcess>;
   /** The error that its last process reported. */
   readonly failure: () => Error | undefined;
-  /** Called when it has been answering for a while: after its next exit it restarts without a wait. */
+  /** Called when it has been answering for `steadyMs`: the wait before its next restart is short again. */
   readonly onSteady?: () => void;
   readonly steadyMs?: number;
 }): Service {

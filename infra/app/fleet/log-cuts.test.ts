@@ -17,8 +17,8 @@ const known = (finished: readonly (number | undefined)[]): LogKnown => ({
   bytes: finished.length * 1_000,
 });
 
-describe('what of the log may go', () => {
-  it('is nothing while runs are young or unfinished, or another is older', () => {
+describe('the part of the log that may be removed', () => {
+  it('is empty while runs are recent or unfinished, or an earlier run is kept', () => {
     expect(planCuts(known([95, 99]), rules)).toEqual({ cuts: [], released: [] });
     expect(planCuts(known([undefined, undefined]), rules).cuts).toEqual([]);
     expect(planCuts(known([undefined, 10]), rules)).toEqual({ cuts: [], released: ['run-1'] });
@@ -26,7 +26,7 @@ describe('what of the log may go', () => {
     expect(planCuts(known([10, 20]), { ...rules, keepMs: Number.POSITIVE_INFINITY }).cuts).toEqual([]);
   });
 
-  it('is what old finished runs left, up to the first run that is kept', () => {
+  it('has the records of old finished runs, up to the first run that is kept', () => {
     expect(planCuts(known([10, 20, 99, undefined]), rules)).toEqual({
       released: ['run-0', 'run-1'],
       cuts: [
@@ -37,18 +37,18 @@ describe('what of the log may go', () => {
     });
   });
 
-  it('ends at what is in the tables', () => {
+  it('ends at the last record that is in the tables', () => {
     expect(planCuts(known([10]), rules).cuts.map(({ offset }) => offset)).toEqual([100, 90, 100]);
   });
 
-  it('is what finished first when the log is too large, and no more than needed', () => {
+  it('begins with the run that finished first when the log is too large, and is no larger than needed', () => {
     const large = { ...rules, keepBytes: 2_500 };
     expect(planCuts(known([97, 98, 99, undefined]), large).released).toEqual(['run-0', 'run-1']);
     expect(planCuts(known([97, 98]), large).released).toEqual([]);
     expect(planCuts(known([undefined, undefined, undefined, undefined]), large)).toEqual({ cuts: [], released: [] });
   });
 
-  it('never touches a run that has not reached the tables, or of which nothing is known', () => {
+  it('never has a record of a run that has not reached the tables, or whose start is unknown', () => {
     const base = known([10, 20]);
     const running = {
       ...base,
@@ -67,7 +67,7 @@ describe('what of the log may go', () => {
     });
   });
 
-  it('leaves every record of every kept run, whatever the runs, their overlaps and the rules', () => {
+  it('never has a record of a kept run, for any runs, overlaps and rules', () => {
     const run = fc.record({
       finished: fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined }),
       begins: fc.array(fc.nat(1_000), { minLength: 2, maxLength: 2 }),

@@ -24,7 +24,7 @@ describe('trouble of up itself', () => {
     free = Number.MAX_SAFE_INTEGER;
   });
 
-  it('writes the newest services as soon as they can be written, and ends nothing meanwhile', async () => {
+  it('writes the newest services as soon as they can be written, and does not fail meanwhile', async () => {
     const dataDir = join(folder, 'a file');
     writeFileSync(dataDir, '');
     watch(dataDir).publish(services('first'));
@@ -36,7 +36,7 @@ describe('trouble of up itself', () => {
     expect(told.at(-1)).toMatchObject({ state: 'live', detail: '' });
   });
 
-  it('says that the disk is full until it is not, and nothing before', async () => {
+  it('reports a full disk until there is space again, and nothing before', async () => {
     watch(folder).publish(services('run'));
     expect(told).toEqual([]);
     free = 1_000;
@@ -48,7 +48,7 @@ describe('trouble of up itself', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('tells what the data directory takes and warns before the disk is full, and is live all the while', async () => {
+  it('reports the size of the data directory, warns before the disk is full, and stays live until then', async () => {
     const use = { bytes: 3e9, free_bytes: 9e9, disk_bytes: 90e9, parts: [{ part: 'tables', bytes: 3e9 }] };
     const measured: unknown[] = [];
     const news: boolean[] = [];
@@ -73,7 +73,7 @@ describe('trouble of up itself', () => {
     expect(news).toEqual([false, true, false, true]);
   });
 
-  it('keeps the addresses to their owner: one may hold a password', () => {
+  it('lets only the owner read the addresses, because one may hold a password', () => {
     watch(folder).publish(services('run'));
     expect(statSync(servicesPath(folder)).mode & 0o777).toBe(0o600);
     chmodSync(servicesPath(folder), 0o644);

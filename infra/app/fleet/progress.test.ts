@@ -42,7 +42,7 @@ describe('progress', () => {
     expect(progressFields(snapshot)).toMatchObject({ run: 'run-1', step: 12, reward_mean: 0.4321, lag: 42, restarts: 0 });
   });
 
-  it('knows nothing at the start and says so', () => {
+  it('shows unknown figures as unknown at the start', () => {
     const snapshot = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => 0 }).snapshot();
     expect(snapshot).toMatchObject({ phase: 'starting', step: 0, versions: undefined, remainingMs: undefined });
     expect(progressFields(snapshot)).toMatchObject({ reward_mean: null, staleness_mean: null, versions: null, remaining_s: null });
@@ -51,7 +51,7 @@ describe('progress', () => {
     expect(text).toMatch(/policy –$/m);
   });
 
-  it('tells how long it has been at it, and about how long it still takes', () => {
+  it('shows the elapsed time and an estimate of the remaining time', () => {
     let nowMs = 1_000;
     const progress = createProgress({ run: 'r', steps: 150, nowMs: () => nowMs, dateMs: () => 0 });
     const at = (seconds: number, step: number): void => {
@@ -73,13 +73,13 @@ describe('progress', () => {
     expect(title(), 'nothing is left').toBe('run r   1:01:40');
   });
 
-  it('takes the plan of a resumed run from its trainer', () => {
+  it('takes the number of steps of a resumed run from its trainer', () => {
     const progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => 0 });
     progress.status('trainer', { state: 'live', detail: '', figures: { step: 7, steps: 20 } });
     expect(progress.snapshot()).toMatchObject({ step: 7, steps: 20 });
   });
 
-  it('says that nothing is trained where there is no run', () => {
+  it('says that nothing is trained when there is no run', () => {
     const progress = createProgress({ run: '', steps: 0, nowMs: () => 0, dateMs: () => 0 });
     progress.phase('');
     progress.status('warehouse', { state: 'live', detail: '', figures: { lag: 7 } });
@@ -100,7 +100,7 @@ describe('progress', () => {
     expect(progress.snapshot().services.find(({ name }) => name === 'trainer')).toMatchObject({ state: 'finished', restarts: 1 });
   });
 
-  it('cuts lines to the terminal and shows no password', () => {
+  it('cuts lines to the width of the terminal and shows no password', () => {
     const lines = renderProgress(trained().snapshot(), 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     expect(renderProgress(trained().snapshot(), 400).join()).not.toContain('secret');
@@ -119,7 +119,7 @@ describe('the health of the services', () => {
     progress.event({ kind, service, pid: 1, detail });
   };
 
-  it('has the newest state of each and when it entered it', () => {
+  it('has the current state of each service and the time at which it entered it', () => {
     event('started', 'worker-1');
     now = 5;
     expect(progress.status('worker-1', { state: 'live', detail: '', figures: {} })).toBe(true);
@@ -139,21 +139,21 @@ describe('the health of the services', () => {
     expect(progress.health()).toMatchObject([{ state: 'finished' }]);
   });
 
-  it('takes the log and the store for live once they run', () => {
+  it('counts Kafka and the store as live once they have started', () => {
     event('started', 'kafka');
     event('started', 'store');
     event('stopped', 'store');
     expect(progress.health().map(({ state }) => state)).toEqual(['live', 'stopped']);
   });
 
-  it('changes with the first report of a service, which may be that it starts', () => {
+  it('changes with the first report of a service, even if that is `starting`', () => {
     expect(progress.status('up', { state: 'starting', detail: '', figures: {} })).toBe(true);
     expect(progress.status('up', { state: 'starting', detail: '', figures: {} })).toBe(false);
   });
 });
 
 describe('reporters', () => {
-  it('writes one JSON object for what happened and one for each completed step', () => {
+  it('writes one JSON object for each event and one for each completed step', () => {
     const progress = trained();
     const lines: string[] = [];
     const reporter = linesReporter({ progress, out: (text) => lines.push(text), now: () => new Date(0) });

@@ -56,7 +56,7 @@ describe('role services', () => {
   const signal = new AbortController().signal;
   const exit = (code: number | null): Exit => ({ code, signal: code === null ? 'SIGKILL' : null });
 
-  it('hear what a role says, and end it', async () => {
+  it('receive the messages of a role, and stop it', async () => {
     const { heard, made } = service('waits');
     const running = await made.launch(signal);
     await expect.poll(() => heard).toEqual(['hello', 'waits']);
@@ -68,7 +68,7 @@ describe('role services', () => {
     made.pass({ type: 'metrics', role: 'trainer', metrics: [] });
   });
 
-  it('kill a process that hangs, and only one', async () => {
+  it('kill a process that hangs, and no other', async () => {
     const hanging = await service('hangs', { silence: { tickMs: 20, ticks: 5 } }).made.launch(signal);
     expect(await hanging.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('"role":"hangs"');
@@ -76,7 +76,7 @@ describe('role services', () => {
     expect(await talking.exited, 'it ended by itself, after longer than a silent one may').toEqual({ code: 0, signal: null });
   });
 
-  it('pass metrics on to it, and keep what it logs', async () => {
+  it('forward metrics to a role, and write its output to the log', async () => {
     const { made } = service('echoes');
     made.pass({ type: 'metrics', role: 'nobody', metrics: [] });
     const running = await made.launch(signal);
@@ -85,7 +85,7 @@ describe('role services', () => {
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('{"type":"metrics","role":"trainer","metrics":[{"name":"x"}]}');
   });
 
-  it('know what an end means', async () => {
+  it('classify an exit by its code and by the reported error', async () => {
     const { made } = service('fails');
     expect(made.judge(exit(0))).toBe('restart');
     expect(service('x', { onSuccess: 'done' }).made.judge(exit(0))).toBe('done');
@@ -99,7 +99,7 @@ describe('role services', () => {
     });
   });
 
-  it('take a run for finished when the process before had finished it and was killed before it said so', async () => {
+  it('count a run as finished if the previous process finished it and was killed before it could report that', async () => {
     const { made } = service('fails', { onSuccess: 'done' });
     const first = await made.launch(signal);
     const refused = await first.exited;
@@ -111,19 +111,19 @@ describe('role services', () => {
     expect(made.judge(ended)).toBe('done');
   });
 
-  it('start again what was only out of reach', async () => {
+  it('restart a role that failed because a dependency was unavailable', async () => {
     const { made } = service('fails', { env: () => ({ ...process.env, CODE: 'KAFKA_UNAVAILABLE' }) });
     const running = await made.launch(signal);
     expect(made.judge(await running.exited)).toBe('restart');
   });
 
-  it('refuse a program that is not there', async () => {
+  it('exit with an error if the program does not exist', async () => {
     const { made } = service('waits', { program: join(dir, 'missing.mjs') });
     const running = await made.launch(signal);
     expect((await running.exited).code).not.toBe(0);
   });
 
-  it('read only messages that they know', () => {
+  it('ignore messages that they do not know', () => {
     expect(parseFromRole(undefined)).toBeUndefined();
     expect(parseFromRole({ type: 'failed' })).toBeUndefined();
     expect(parseFromRole({ type: 'metrics', role: 1 })).toBeUndefined();
@@ -151,7 +151,7 @@ describe('role services', () => {
       expect(await pings(url)).toBe(false);
     });
 
-    it('fails with what its process said, or with its exit', async () => {
+    it('fails with the error that its process reported, or with its exit', async () => {
       const url = `http://127.0.0.1:${await freePort()}`;
       const said = new PlatformError('PORT_IN_USE', 'listening: taken');
       const failing = storeService({ url, start: async () => running(Promise.resolve(exit(2))), failure: () => said });
@@ -164,7 +164,7 @@ describe('role services', () => {
     });
   });
 
-  it('remember a port while nobody else has it', async () => {
+  it('reuse a port while no other program has it', async () => {
     const dataDir = join(dir, 'ports');
     const port = await rememberedPort(dataDir, 'store');
     expect(await rememberedPort(dataDir, 'store')).toBe(port);

@@ -63,7 +63,7 @@ function supervisor(stopMs = 1_000) {
 }
 
 describe('supervisor', () => {
-  it('starts a service again after each unexpected end, waiting longer each time until it was healthy', async () => {
+  it('restarts a service after each unexpected exit, with a longer wait each time until it is healthy', async () => {
     const { made, waits } = supervisor();
     const { service, nth } = fakeService('worker');
     const worker = made.add(service);
@@ -80,7 +80,7 @@ describe('supervisor', () => {
     expect(worker.pid()).toBeUndefined();
   });
 
-  it('gives up when the first launch fails, or one later for a reason that waiting cannot mend', async () => {
+  it('gives up when the first launch fails, or a later one with an error that a retry cannot fix', async () => {
     const { made } = supervisor();
     const away = new PlatformError('KAFKA_UNAVAILABLE', 'starting the local Kafka: it exited with code 1');
     const never = fakeService('kafka', { failures: [away] });
@@ -103,7 +103,7 @@ describe('supervisor', () => {
     await second.made.stopAll();
   });
 
-  it('does not start again what is done, and ends everything at a fatal exit', async () => {
+  it('does not restart a service that is done, and fails at a fatal exit', async () => {
     const { made } = supervisor();
     const once = fakeService('trainer', { judge: ({ code }) => (code === 0 ? 'done' : { fatal: new Error('fenced') }) });
     const trainer = made.add(once.service);
@@ -116,7 +116,7 @@ describe('supervisor', () => {
     await expect(made.failed).rejects.toThrow('fenced');
   });
 
-  it('lists no process that has ended, whoever looks at whatever moment', async () => {
+  it('lists no process that has ended, at any event', async () => {
     const listed: [string, number | undefined, number[]][] = [];
     const made = createSupervisor({
       onEvent: ({ kind, pid }) => listed.push([kind, pid, made.all().flatMap((one) => one.pid() ?? [])]),
@@ -158,7 +158,7 @@ describe('supervisor', () => {
     expect([kafka, api, worker].map(({ launched }) => launched.length)).toEqual([1, 1, 1]);
   });
 
-  it('ends a process that appears while it is being stopped', async () => {
+  it('stops a process whose start completes during the stop', async () => {
     const { made } = supervisor();
     const late = fakeProcess(7);
     let arrive: (running: RunningProcess) => void = () => undefined;

@@ -15,7 +15,7 @@ import { tidyLog } from './tidy-log.ts';
 const HOUR = 3_600_000;
 const NOW = 1_800_000_000_000;
 
-it('cuts what old finished runs left, and neither a kept run nor what is not stored', async () => {
+it('removes the records of old finished runs, but none of a kept run and none that are not stored', async () => {
   const { brokers, namespace } = await useKafka();
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-tidy-'));
   onTestFinished(() => {

@@ -51,7 +51,7 @@ async function tidyOnce({ config: configNow, run, logger, onCut }: TidyOptions):
   try {
     const plan = await tidyLog({ config, log, store }, run);
     if (plan.cuts.length === 0) return;
-    logger.info({ ...plan }, 'the log let go of finished runs; the tables still have them');
+    logger.info({ ...plan }, 'removed records of finished runs from the log; the tables still have them');
     onCut(plan);
   } finally {
     await store.close();
@@ -110,7 +110,7 @@ async function rangesOf(kafka: LogConnection['kafka'], group: string): Promise<r
   return ranges.flat();
 }
 
-/** The newest entry of each run, its end, and the newest record of any kind with its name, ms. */
+/** For each run, the times of its end, of its newest ledger entry and of its newest record of any kind, ms since the epoch. */
 const RUNS = `
 select run_id, toFloat64(maxIf(ms, kind = 'end')) as ended, toFloat64(maxIf(ms, kind = 'entry')) as entry, toFloat64(max(ms)) as last
 from (

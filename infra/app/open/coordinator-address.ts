@@ -1,5 +1,5 @@
-// The address of the coordinator of a run. It is part of the trainer's claim on the run, which is in the log, so the newest trainer can be found
-// from any machine.
+// The address of the coordinator of a run. It is part of the trainer's claim on the run, which is in the log, so the newest trainer can be
+// found from any machine.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupOffsets } from '../../../streams/core/ports.ts';
 

@@ -14,17 +14,17 @@ const fileOf = (dataDir: string): string => join(dataDir, 'dashboard-token');
 export const withDashboardToken = <C extends TokenConfig>(config: C): C =>
   config.dashboardToken === AUTO ? { ...config, dashboardToken: randomBytes(24).toString('base64url') } : config;
 
-/** Keeps a token that was made for `asked`; call it once the data directory is this process's own. */
+/** Writes a token that was made for `auto` to its file; call it once this process owns the data directory. */
 export function keepDashboardToken(asked: TokenConfig, { dashboardToken, dataDir }: TokenConfig): void {
   if (asked.dashboardToken !== AUTO) return;
   mkdirSync(dataDir, { recursive: true });
   const path = fileOf(dataDir);
-  // the mode of a file that is there already would stay as it is
+  // an existing file would keep its mode
   rmSync(path, { force: true });
   writeFileSync(path, `${dashboardToken}\n`, { mode: 0o600 });
 }
 
-/** The token that a running API has, for a command beside it; empty for none. */
+/** The token of the running API, for a command with the same data directory; empty for none. */
 export function dashboardTokenOf({ dashboardToken, dataDir }: TokenConfig): string {
   if (dashboardToken !== AUTO) return dashboardToken;
   try {

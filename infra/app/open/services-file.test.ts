@@ -31,7 +31,7 @@ describe('services file', () => {
     expect(readServices(dataDir)).toBeUndefined();
   });
 
-  it('is not believed when its writer is gone or its text is torn', () => {
+  it('is ignored when its writer is gone or its text is incomplete', () => {
     for (const text of [JSON.stringify({ ...services, pid: 2 ** 22 + 1, mark: '' }), '{"pid":', 'null', '[]']) {
       writeFileSync(servicesPath(dataDir), text);
       expect(readServices(dataDir)).toBeUndefined();

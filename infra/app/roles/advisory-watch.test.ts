@@ -1,4 +1,4 @@
-// The loop that tells a webhook of advisories, with a server on loopback and a clock that the test moves.
+// The loop that sends advisories to a webhook, with a server on loopback and a fake clock.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,7 +41,7 @@ const finding = (title: string) => ({
 });
 const looked = (...titles: readonly string[]): readonly RunFindings[] => [{ run_id: 'a', items: titles.map(finding) }];
 
-/** Watches until it has looked at each of them; an error stands for an outage of the store. */
+/** Watches until each of `looks` was read; an error stands for an outage of the store. */
 async function watch(looks: readonly (readonly RunFindings[] | Error)[], name = 'told.json'): Promise<ReturnType<typeof told>> {
   taken.length = 0;
   const [clock, logger, metrics] = [createTestClock(), createRecordingLogger(), recordingMetrics()];
@@ -71,17 +71,17 @@ const told = (warnings: number, counted: readonly { readonly labels: Readonly<Re
 });
 
 describe('the watch over advisories', () => {
-  it('tells once that one began and once that it ended, through an outage of the store', async () => {
+  it('sends one message when an advisory begins and one when it ends, despite an outage of the store', async () => {
     const looks = [looked('one'), looked('one'), new Error('away'), looked('one'), looked('one'), looked(), looked(), looked()];
     expect(await watch(looks)).toEqual({ taken: ['began a one', 'ended a one'], warnings: 0, outcomes: ['delivered', 'delivered'] });
   });
 
-  it('tells nothing twice after a restart, and of what ended meanwhile', async () => {
+  it('repeats no message after a restart, and reports what ended meanwhile', async () => {
     expect((await watch([looked('one', 'two'), looked('one', 'two')], 'kept.json')).taken).toEqual(['began a one', 'began a two']);
     expect((await watch([looked('one'), looked('one'), looked('one')], 'kept.json')).taken).toEqual(['ended a two']);
   });
 
-  it('goes on when the webhook refuses, and says so', async () => {
+  it('continues when the webhook rejects a message, and logs a warning', async () => {
     status = 400;
     expect(await watch([looked('one'), looked('one'), looked('one')], 'refused.json')).toEqual({
       ...{ taken: ['began a one'], warnings: 1, outcomes: ['failed'] },
@@ -89,7 +89,7 @@ describe('the watch over advisories', () => {
     status = 200;
   });
 
-  it('begins anew with a file that is damaged', async () => {
+  it('starts with an empty record if its file is damaged', async () => {
     writeFileSync(join(folder, 'damaged.json'), '[{"tru');
     expect((await watch([looked('one'), looked('one')], 'damaged.json')).taken).toEqual(['began a one']);
   });

@@ -1,5 +1,5 @@
-// Sends advisories of unfinished runs to a webhook: one message when an advisory begins, one when it ends. Sent messages are recorded in a file,
-// so that a restart does not repeat them. A message is sent before the file is written: a crash in between may repeat it.
+// Sends advisories of unfinished runs to a webhook: one message when an advisory begins, one when it ends. Sent messages are recorded in a
+// file, so that a restart does not repeat them. A message is sent before the file is written: a crash in between may repeat it.
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changesOf, type OpenAdvisory, type RunFindings } from '../../../consumers/api/watch/advisory-changes.ts';
@@ -49,7 +49,7 @@ async function lookOnce(watch: AdvisoryWatch, before: readonly OpenAdvisory[], s
   }
   if (messages.length > 0)
     await writeTold(path, open).catch((error: unknown) => {
-      logger.warn({ error: messageOf(error) }, 'what was told of advisories could not be kept: a restart may tell it again');
+      logger.warn({ error: messageOf(error) }, 'the record of sent advisories could not be written: a restart may send them again');
     });
   return open;
 }

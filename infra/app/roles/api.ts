@@ -23,7 +23,7 @@ import { untilAborted } from './until-aborted.ts';
 import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
 
-/** How often the dependencies are asked for the status of the role, ms. */
+/** How often the dependencies are checked for the status of the role, ms. */
 const LOOK_MS = 5_000;
 
 /** Serves until it is stopped; running requests end first. */
@@ -65,7 +65,7 @@ export const apiRole: RoleMain = async (context, signal) => {
     });
     await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });
     const { url, port } = await server.listen();
-    // the supervisor shows the link of a token that it made
+    // a supervisor that made the token shows the link itself
     const link = context.config.dashboardToken === config.dashboardToken ? {} : { sign_in: linkWithTicket(url, config.dashboardToken) };
     logger.info({ url, ...link }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });
@@ -88,7 +88,7 @@ async function reportHealth(probes: readonly HealthProbe[], report: ReportStatus
   if (!signal.aborted) report(withDependencies({ state: 'live', detail: '', figures: {} }, down));
 }
 
-/** The tables are there, which the store alone answering does not say. */
+/** Fails unless the tables exist: that the store answers does not imply it. */
 async function migrated(store: Store): Promise<void> {
   await store.query('SELECT count() AS migrations FROM schema_migrations');
 }
@@ -102,7 +102,7 @@ async function countBehind(kafka: LogConnection['kafka'], group: string): Promis
 const WEBHOOK_RETRIES = 5;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
-/** Tells the configured webhook, if there is one, until the signal aborts. */
+/** Sends advisories to the configured webhook, if there is one, until the signal aborts. */
 async function tellOfAdvisories({ config, logger, metrics }: RoleContext, look: AdvisoryWatch['look'], signal: AbortSignal): Promise<void> {
   const { webhookUrl: url, webhookHosts: allowed } = config;
   if (url === '') return;

@@ -8,8 +8,8 @@ import { createCompleteness } from './completeness.ts';
 
 const range = (partition: number, from: number, to: number) => ({ topic: 'rollouts', partition, from, to }) as const;
 
-describe('the health of a role that passed over records', () => {
-  it('is incomplete from the first range on, and names what is missing', () => {
+describe('the health of a role that skipped records', () => {
+  it('is incomplete from the first skipped range on, and names what is missing', () => {
     const told: RoleStatus[] = [];
     const { report, onSkipped } = createCompleteness((status) => told.push(status));
     report({ state: 'live', detail: '', figures: { lag: 0 } });
@@ -31,7 +31,7 @@ describe('the health of a role that passed over records', () => {
     expect(unready({ name: 'trainer', ...last, sinceMs: 0 }, 1)).toContain('trainer works, but records are missing: retention had deleted');
   });
 
-  it('goes to who reads, or to the role; each range is logged and counted once', () => {
+  it('learns of ranges that their reader does not handle itself; each range is logged and counted once', () => {
     const metrics = recordingMetrics();
     const [role, own]: [unknown[], unknown[]] = [[], []];
     const tell = createSkippedTeller({ logger: silentLogger, metrics, onSkipped: (skipped) => role.push(skipped) });

@@ -24,12 +24,12 @@ afterEach(() => {
 });
 
 describe('the latency model of a trainer', () => {
-  it('is nobody unless it is configured', () => {
+  it('changes nothing unless the model and a time are configured', () => {
     expect(learningAs({ config: loadConfig({}, { latencyTrainMs: 50 }), logger }, learner)).toBe(learner);
     expect(learningAs({ config: loadConfig({}, { latencyModel: 'log-normal' }), logger }, learner)).toBe(learner);
   });
 
-  it('makes a step take as long as it says, and no shorter than it takes', async () => {
+  it('makes a step take the configured time, or its own time if that is longer', async () => {
     const config = loadConfig({}, { latencyModel: 'log-normal', latencyTrainMs: 50 });
     const slow = learningAs({ config, logger }, learner);
     const step = slow.train(batch);
@@ -62,7 +62,7 @@ describe('the latency model of a worker', () => {
     return performance.now() - began;
   };
 
-  it('lets generations slow each other down where it is told to', async () => {
+  it('makes concurrent generations slow each other down if a load is configured', async () => {
     expect(Math.abs((await took(0)) - 100)).toBeLessThan(5);
     expect(Math.abs((await took(2)) - 200)).toBeLessThan(5);
   });

@@ -1,5 +1,5 @@
-// Applies the configured latency model to a worker or a trainer. It is logged, and a worker's id carries it, so that every record of its
-// trajectories shows it.
+// Applies the configured latency model to a worker or a trainer. Its use is logged, and the worker's id has a suffix for it, so that every
+// record of its trajectories shows it.
 import { createEngine } from '../../../producers/rollouts/latency/engine.ts';
 import { slowPolicy, slowTool, type LatencyModel } from '../../../producers/rollouts/latency/latency-model.ts';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
@@ -27,7 +27,7 @@ export function actingAs({ config, logger }: Pick<RoleContext, 'config' | 'logge
   };
 }
 
-/** The learner, each of whose steps takes at least the time that the model gives; its `trainMs` is that of the model. */
+/** The learner, slowed down so that each step takes at least the configured time; `trainMs` is the longer of that and the measured time. */
 export function learningAs({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, learner: Learner): Learner {
   const { latencyModel, latencyTrainMs: trainMs } = config;
   if (latencyModel === 'none' || trainMs === 0) return learner;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import { createNotices } from './notices.ts';
 
-it('is told beside the status of a live role, and taken back', () => {
+it('is added to the detail of a live role, and removed again', () => {
   const told: RoleStatus[] = [];
   const { report, tell } = createNotices((status) => told.push(status));
   tell('an engine is behind', { engines: 2 });

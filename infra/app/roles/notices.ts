@@ -1,13 +1,13 @@
-// What a live role says beside its own status: something that does not stop it, but that somebody has to know.
+// Notices in the status of a live role: problems that do not stop it, but that an operator has to know.
 import type { ReportStatus, RoleStatus } from '../../../streams/core/telemetry.ts';
 
 export interface Notices {
   readonly report: ReportStatus;
-  /** What to say from now on, empty = nothing, and more figures. */
+  /** Sets the notice, empty = none, and its figures. */
   readonly tell: (text: string, figures?: Readonly<Record<string, number>>) => void;
 }
 
-/** Reports pass unchanged until something is told. Only a live role has room for a notice: any other status has a detail of its own. */
+/** Reports pass unchanged until a notice is set. Only a live role shows its text: any other status has a detail of its own. */
 export function createNotices(to: ReportStatus): Notices {
   let [text, figures]: [string, Readonly<Record<string, number>>] = ['', {}];
   let last: RoleStatus | undefined;

@@ -17,7 +17,7 @@ function setup(signal = new AbortController().signal) {
 const away = new PlatformError('KAFKA_UNAVAILABLE', 'no broker');
 
 describe('an outage', () => {
-  it('is waited out, and told from a start until the work goes on', async () => {
+  it('is waited out, and reported until the work continues', async () => {
     const { options, said, logger } = setup();
     let begun = 0;
     const end = await throughOutages(options, async (report) => {
@@ -39,12 +39,12 @@ describe('an outage', () => {
     expect(logger.lines.map(({ message }) => message)).toEqual(['waiting out an outage', 'continuing after an outage']);
   });
 
-  it('is not what anything else is', async () => {
+  it('is not any other error: those reject at once', async () => {
     const fenced = new PlatformError('PRODUCER_FENCED', 'another');
     await expect(throughOutages(setup().options, () => Promise.reject(fenced))).rejects.toBe(fenced);
   });
 
-  it('ends with the role', async () => {
+  it('is waited out only until the role stops', async () => {
     const stopping = new AbortController();
     const { options } = setup(stopping.signal);
     const end = throughOutages({ ...options, backoff: { firstMs: 60_000, maxMs: 60_000 } }, () => Promise.reject(away));

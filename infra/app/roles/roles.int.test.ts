@@ -147,7 +147,7 @@ describe('roles', { timeout: 120_000 }, () => {
     );
   });
 
-  it('are seen by the commands', async () => {
+  it('leave a run that the commands can show and verify', async () => {
     const audit = await command(env, 'audit');
     expect(audit, audit.error).toMatchObject({
       code: 0,
@@ -184,7 +184,7 @@ describe('roles', { timeout: 120_000 }, () => {
     expect(told.out).toMatch(/^(always|flips|never)\t\d+$/m);
   });
 
-  it('refuse what is not there, with exit code 2 and the reason', async () => {
+  it('reject unknown runs and question sets and a finished run, with the reason; commands exit with 2', async () => {
     for (const args of [['ledger', 'verify'], ['ledger', 'show'], ['status']]) {
       const { code, error } = await command(env, ...args, '--run', 'nobody');
       expect(code).toBe(2);
@@ -203,14 +203,14 @@ describe('roles', { timeout: 120_000 }, () => {
     });
   });
 
-  it('refuse queries that write, and pass on what ClickHouse says', async () => {
+  it('reject queries that write, and report the errors of ClickHouse', async () => {
     const write = await command(env, 'sql', '-q', 'DROP TABLE steps');
     expect(write).toMatchObject({ code: 1, out: '', error: expect.stringContaining('only SELECTs are run') as string });
     const wrong = await command(env, 'sql', '-q', 'SELECT nothing FROM nowhere');
     expect(wrong).toMatchObject({ code: 1, out: '', error: expect.stringContaining('[SQL_INVALID]') as string });
   });
 
-  it('train on imported questions, whose bad lines are named', async () => {
+  it('accept an imported question set, whose bad lines are named', async () => {
     const file = join(dataDir, 'mine.jsonl');
     writeFileSync(file, '{"question": "What is the capital of France?", "answer": "Paris"}\nnot json\n');
     const refused = await command(env, 'questions', 'import', file, '--dataset', 'mine');
@@ -247,7 +247,7 @@ describe('roles', { timeout: 120_000 }, () => {
     expect(await command(env, 'trainer', '--run', RUN, '--dataset', 'factbook')).toMatchObject({ code: 2 });
   });
 
-  it('train a run further that had finished, which is one run in every view', async () => {
+  it('continue a finished run, which stays one run in every view', async () => {
     const more = STEPS + 1;
     expect(await run('trainer-again', trainerRole({ run: RUN, seed: 1, steps: more })).end).toBe('finished');
     const verified = await command(env, 'ledger', 'verify', '--run', RUN);
@@ -267,7 +267,7 @@ describe('roles', { timeout: 120_000 }, () => {
     expect(events.out).toBe(`started\t${STEPS}\nfinished\t${STEPS}\ncontinued\t${more}\nfinished\t${more}\n`);
   });
 
-  it('notices that a row is gone', async () => {
+  it('fail the audit when a row is gone', async () => {
     const store = connectWarehouse(config);
     await store.command('ALTER TABLE steps DELETE WHERE step = 1', { settings: { mutations_sync: 2 } });
     await store.close();

@@ -41,7 +41,7 @@ describe('a store under the supervisor', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('is back soon, has told the sender, and has every row once', async () => {
+  it('is back within 10 s, has reported the failure to its client, and has every row once', async () => {
     let [stop, next] = [false, 0];
     const seen = new Set<string>();
     const sink = (async () => {

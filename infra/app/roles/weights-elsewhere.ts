@@ -1,4 +1,4 @@
-// Reads weights from the URIs that policies name, within the limits of the configuration.
+// Reads weights from the URIs of published policies, within the limits of the configuration.
 import { join } from 'node:path';
 import type { Config } from '../../config/descriptors.ts';
 import { createWeightsReader, type WeightsReader } from '../../web/weights-reader.ts';

@@ -22,7 +22,7 @@ describe('weights in files', () => {
     expect(uri.replace('abc', 'def')).toBe(optimizer);
   });
 
-  it('say which file is missing', async () => {
+  it('fail with the name of a missing file', async () => {
     await expect(readWeights('file:///does/not/exist.bin')).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH' });
     await expect(readWeights('s3://bucket/key')).rejects.toThrow('reading weights from s3://bucket/key');
   });

@@ -1,5 +1,5 @@
-// Weights that do not fit into a record: files named by their hash, under the data directory. A file is written beside
-// and moved into place, so that a name never stands for half of the bytes; the reader checks the hash.
+// Weights that do not fit into a record: files named by their hash, under the data directory. A file is written under another name and
+// renamed, so that it is never incomplete; the reader checks the hash.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -21,7 +21,7 @@ export function fileWeights(dataDir: string): WeightsStore {
   };
 }
 
-/** The bytes behind a URI that a policy names. */
+/** Reads the bytes at the URI of a published policy. */
 export async function readWeights(uri: string): Promise<Buffer> {
   try {
     return await readFile(fileURLToPath(uri));

@@ -19,16 +19,16 @@ const restart = (...seconds: readonly string[]) => ({
   ],
 });
 
-it('calls fewer rows a second worse', () => {
+it('rates fewer rows per second as worse', () => {
   const [figure] = compare('sink', [sink('40,000'), sink('50,000')], [sink('36,000'), sink('45,000')]);
   expect(figure).toEqual({ what: 'sink, rows/s', old: [40_000, 50_000], new: [36_000, 45_000], worse: expect.closeTo(0.1, 6) as number });
 });
 
-it('calls more seconds worse, by the median of the rows', () => {
+it('rates more seconds as worse, by the median of the rows', () => {
   const [kept] = compare('restart', [restart('2.0 s', '2.0 s', '2.0 s')], [restart('2.2 s', '9.0 s', '2.2 s')]);
   expect(kept?.worse).toBeCloseTo(0.1, 6);
 });
 
-it('does not take a figure that is gone for one that is unchanged', () => {
+it('does not count a missing figure as unchanged', () => {
   expect(() => compare('sink', [sink('1')], [{ columns: ['reader', 'rows a second'], rows: [['turnstream', '1']] }])).toThrow(/rows\/s/);
 });

@@ -19,8 +19,8 @@ const place = (more: object = {}) => ({
   ...more,
 });
 
-describe('how far an audit came', () => {
-  it('is kept in a data directory that nobody has made yet, and removed', async () => {
+describe('the saved progress of an audit', () => {
+  it('is written to a data directory that does not exist yet, and removed', async () => {
     const file = auditFile(place());
     expect(await file.read()).toBeUndefined();
     await file.write(kept);
@@ -29,7 +29,7 @@ describe('how far an audit came', () => {
     expect(await file.read()).toBeUndefined();
   });
 
-  it('is not taken for that of another log or other tables', async () => {
+  it('is ignored for another log or other tables', async () => {
     await auditFile(place()).write(kept);
     expect(await auditFile(place({ clickhouseDatabase: 'b' })).read()).toBeUndefined();
     expect(await auditFile(place({ namespace: 'other' })).read()).toBeUndefined();

@@ -19,7 +19,7 @@ const letter: DeadLetter = {
 };
 
 describe('a list of dead letters', () => {
-  it('has one line a letter and counts at the end, and no control characters of strangers', () => {
+  it('has one line for each letter, counts at the end, and no control characters of its content', () => {
     const groups = [{ topic: 'rollouts', reason: 'unknown_schema', letters: 3, retried: 1 }];
     const again = { ...letter, id: 'rollouts/3/9', retryOf: letter.id };
     const text = renderLetters({ letters: [letter, { ...letter, retriedAtMs: 1 }, again], groups, total: 5 });
@@ -48,7 +48,7 @@ describe('one dead letter', () => {
     headers: {},
   } as const;
 
-  it('that cannot be read itself shows what there is', () => {
+  it('that cannot be decoded itself shows what is known of it', () => {
     const odd = { ...letter, retriedAtMs: 5, retryOf: 'rollouts/3/1', atMs: Number.MAX_VALUE };
     const text = renderLetter({
       letter: odd,
@@ -74,7 +74,7 @@ describe('one dead letter', () => {
 });
 
 describe('a retry', () => {
-  it('says what became of each letter', () => {
+  it('reports the outcome of each letter', () => {
     const lines = [
       { id: 'a', verdict: 'retried', detail: '' },
       { id: 'b', verdict: 'left', detail: 'why' },
@@ -83,7 +83,7 @@ describe('a retry', () => {
     expect(renderRetry([])).toBe('no dead letters\n');
   });
 
-  it('takes times and ages', () => {
+  it('accepts times and ages', () => {
     expect(timeOrAge('2h', 10_000_000)).toBe(2_800_000);
     expect(timeOrAge('2026-01-02T00:00:00Z', 0)).toBe(Date.UTC(2026, 0, 2));
     expect(() => timeOrAge('soon', 0)).toThrow('an age');

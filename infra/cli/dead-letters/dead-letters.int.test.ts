@@ -67,7 +67,7 @@ describe('dead letters', { timeout: 120_000 }, () => {
   };
   const count = async (sql: string): Promise<number> => Number((await store.query<{ n: number }>(`select count() as n from ${sql}`))[0]?.n);
 
-  it('are listed, shown to the byte, retried once the cause is gone, and stored once', async () => {
+  it('are listed, shown with their content, retried after the cause is fixed, and stored once', async () => {
     const [place] = await log.kafka.appendRaw('rollouts', [{ key: 'g1', value, headers }]);
     const id = `rollouts/${place?.partition ?? -1}/${place?.offset ?? -1}`;
     await stored();

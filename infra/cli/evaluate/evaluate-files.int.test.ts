@@ -13,7 +13,7 @@ interface Printed {
   readonly average: Readonly<Record<string, number>>;
 }
 
-it('asks an agent anew when it was edited, and never when it only moved', { timeout: 300_000 }, async () => {
+it('asks an agent again if its code changed, and not if only its path did', { timeout: 300_000 }, async () => {
   const kafka = await useKafka();
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-edited-'));
   onTestFinished(() => {
@@ -54,7 +54,7 @@ it('asks an agent anew when it was edited, and never when it only moved', { time
   expect(edited['evaluation_id']).not.toBe(first['evaluation_id']);
 });
 
-it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async () => {
+it('answers, judges, resumes, shows and compares', { timeout: 300_000 }, async () => {
   const kafka = await useKafka();
   const server = await startLlmServer();
   onTestFinished(() => server.close());

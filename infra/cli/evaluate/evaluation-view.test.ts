@@ -32,7 +32,7 @@ describe('evaluations', () => {
     expect(renderEvaluations([line('frames', 0.745, 40)], 'table')).toMatch(/^Avg@4 judge +25\.0$/m);
   });
 
-  it('are told by level where there are levels, with what was not asked', () => {
+  it('are shown by level if there are levels, with the number of rows that were not asked', () => {
     const one = line('gaia', 0.5);
     const gaia = {
       ...one,
@@ -54,7 +54,7 @@ describe('evaluations', () => {
     expect(rows.map((row) => row.split(',').at(-1))).toEqual(['level', 'all', '1', '']);
   });
 
-  it('say what was taken over', () => {
+  it('say which answers are reused', () => {
     const taken = { evaluationId: 'e', scored: 3, total: 8, isComplete: false, begunAtMs: Date.UTC(2026, 0, 2, 3, 4) };
     expect(takenOverText(taken)).toBe(
       'e: 3 of 8 answers were recorded before (begun 2026-01-02 03:04 UTC), the rest is asked; --again asks anew',
@@ -62,7 +62,7 @@ describe('evaluations', () => {
     expect(takenOverText({ ...taken, scored: 8, isComplete: true })).toContain('all 8 answers were recorded before');
   });
 
-  it('are JSON and CSV under the names of the view', () => {
+  it('are JSON and CSV with the column names of the view', () => {
     const parsed = JSON.parse(renderEvaluations([line('a', 0.5), line('b', 1)], 'json')) as Record<string, unknown>;
     expect(parsed).toMatchObject({
       evaluations: [{ dataset: 'a', avg_f1: 0.5, turns_p95: 9 }, { avg_f1: 1 }],

@@ -15,7 +15,7 @@ export interface RowsExport {
   readonly format: RowFormat;
   /** One expression over the columns of trajectories; undefined for all. */
   readonly condition: string | undefined;
-  /** Rows at most. */
+  /** Maximum number of rows. */
   readonly limit: number;
   readonly params: Readonly<Record<string, unknown>>;
   readonly settings: QueryOptions['settings'];
@@ -23,7 +23,7 @@ export interface RowsExport {
   readonly send: (bytes: Buffer, rows: number) => Promise<void>;
 }
 
-/** Members that are asked for at once. */
+/** Trajectories per query. */
 const MEMBERS = 500;
 
 export async function exportRows(work: RowsExport): Promise<{ readonly rows: number; readonly leftOut: number }> {
@@ -45,7 +45,7 @@ export async function exportRows(work: RowsExport): Promise<{ readonly rows: num
   return { rows, leftOut };
 }
 
-/** Each group whole. */
+/** Yields each group as a whole. */
 async function* groupsOf(work: RowsExport): AsyncGenerator<readonly RewardedTrajectory[]> {
   let members: RewardedTrajectory[] = [];
   for await (const member of membersOf(work)) {

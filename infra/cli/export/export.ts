@@ -1,6 +1,5 @@
-// `turnstream export`: rows of a run in slices, each one query; one is written while the store reads the next. Memory holds
-// these two and no more, whatever the run weighs. Rows that are stored meanwhile are left out; the same data give the same
-// rows in the same order.
+// `turnstream export`: rows of a run in slices, each one query; one is written while the store reads the next. So memory holds at most two
+// slices, however large the run is. Rows that are stored meanwhile are left out; the same data give the same rows in the same order.
 import { createParquetJoin } from '../../../consumers/exports/parquet.ts';
 import {
   conditionTable,
@@ -32,16 +31,16 @@ export interface ExportOptions {
   readonly run: string;
   readonly kind: ExportKind;
   readonly format: ExportFormat;
-  /** A condition of the user, unjudged. */
+  /** The condition of the user, not checked yet. */
   readonly where?: string;
-  /** Rows at most. */
+  /** Maximum number of rows. */
   readonly limit?: number;
-  /** How `sft` and `preferences` tell of tool calls. */
+  /** How `sft` and `preferences` represent tool calls. */
   readonly chat: ChatForm;
-  /** `sft` takes trajectories whose reward is over it. */
+  /** `sft` takes only trajectories with a higher reward. */
   readonly minReward: number;
   readonly signal: AbortSignal;
-  /** Takes the bytes of the export; resolves when more may come. */
+  /** Takes the bytes of the export; resolves when it accepts more. */
   readonly out: (bytes: Buffer) => Promise<void>;
   readonly onProgress: (progress: { readonly rows: number; readonly bytes: number }) => void;
 }
@@ -49,22 +48,22 @@ export interface ExportOptions {
 export interface ExportReport {
   readonly rows: number;
   readonly bytes: number;
-  /** Trajectories or pairs that were left out because turns of theirs are missing. */
+  /** Trajectories or groups that were left out because some of their turns are missing. */
   readonly leftOut: number;
   readonly seconds: number;
 }
 
-/** Units that are asked for at once. */
+/** Units per query. */
 const UNITS = 20_000;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-/** A slice, about; a row group of Parquet. */
+/** Approximate size of a slice, which is one row group in Parquet. */
 const SLICE = { rows: 20_000, bytes: 24_000_000 } as const;
-/** A result over this is cut smaller; one unit may be larger. */
+/** A slice with a larger result is halved, unless it is a single unit. */
 const RESULT_BYTES = 96_000_000;
 const ONE_UNIT_BYTES = 2_000_000_000;
 const SLICE_SECONDS = 600;
 
-/** NOT_FOUND when the tables have nothing of the run; SQL_REFUSED or SQL_INVALID for a condition that cannot be. */
+/** Throws NOT_FOUND when the tables have nothing of the run, SQL_REFUSED or SQL_INVALID for a condition that is not allowed or invalid. */
 export function runExport(options: ExportOptions): Promise<ExportReport> {
   return withStore({ config: options.config, logger: options.logger, purpose: 'export' }, async (store) => {
     const began = performance.now();
@@ -87,7 +86,7 @@ export function runExport(options: ExportOptions): Promise<ExportReport> {
   });
 }
 
-/** What ClickHouse says against a condition is passed on with what the condition is about. */
+/** Adds to ClickHouse's error about a condition which table the condition is about. */
 function told(error: unknown, { kind, where }: ExportOptions): unknown {
   const known = userErrorOf(error);
   if (where === undefined || !isPlatformError(known, 'SQL_INVALID')) return known;
@@ -174,7 +173,7 @@ class Export {
     return (this.#work.limit ?? NO_LIMIT) - this.#rows;
   }
 
-  /** The units that follow, `units` at most: each has a row, or is left out. */
+  /** The next units, at most `units`: each has a row, or is left out. */
   #units(after: Key, units: number): Promise<readonly ExportUnit[]> {
     const { store, selection, signal } = this.#work;
     const { id, attempt, block } = after;
@@ -223,7 +222,7 @@ class Export {
     this.#work.onProgress({ rows: this.#rows, bytes: this.#bytes });
   }
 
-  /** Resolves when the write before has ended: this one may go on while more is read. */
+  /** Resolves when the previous write has ended: this one may continue while more is read. */
   async #send(bytes: Buffer): Promise<void> {
     await this.#writing;
     this.#work.signal.throwIfAborted();

@@ -19,7 +19,7 @@ describe('the difference of two ledgers', () => {
     );
   });
 
-  it('says what comes first, and shows the first step that differs', () => {
+  it('shows the first divergence and the values of the first step that differs', () => {
     const first = { kind: 'step', at: 2, what: 'rewards', a: '', b: '' } as const;
     const steps = { ...count, differing: 2, equal: 2, onlyB: 1, byField: { rewards: 2 } };
     const text = show({ same: false, trainedSame: false, first, steps, firstStep: { a: outline, b: outline } }, [
@@ -34,7 +34,7 @@ describe('the difference of two ledgers', () => {
     expect(show({ first, firstStep: { a: outline, b: outline } })).toContain('in another order');
   });
 
-  it('tells differences that changed nothing about the training', () => {
+  it('shows differences that did not change what was trained on', () => {
     const settings = [{ name: 'seed', a: '1', b: '2' }];
     const text = show({ same: false, settings, first: { kind: 'settings', at: -1, what: 'seed', a: '1', b: '2' } });
     expect(text).toContain('settings    seed 1 and 2\n');

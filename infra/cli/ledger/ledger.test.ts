@@ -43,8 +43,8 @@ async function startRun() {
   return { log, next };
 }
 
-describe('verifying the ledger of a run that goes on', () => {
-  it.each([1, 2, 3])('takes a step that is made after read %i of the log for what it is', async (when) => {
+describe('verifying the ledger of a run that continues', () => {
+  it.each([1, 2, 3])('accepts a step that is committed after read %i of the log', async (when) => {
     const { log, next } = await startRun();
     let reads = 0;
     const inner = log.reader();

@@ -27,8 +27,8 @@ export interface LedgerReaders {
 }
 
 /**
- * Of runs that go on, too: a step and its version are there at once, but topics are read one after the other. So the
- * versions are read before the entries, which have the steps of all of them, and what is published meanwhile after them.
+ * Verifies also runs that continue. A step and its version are committed together, but topics are read one after the other. So the versions
+ * are read first, then the entries, which have the steps of all these versions, then the versions that were published meanwhile.
  */
 export async function ledgersIn(source: LedgerReaders, run: string | undefined): Promise<readonly RunLedger[]> {
   const verifiers = new Map<string, LedgerVerifier>();
@@ -79,11 +79,11 @@ interface LedgerQuery {
   readonly topic: 'training' | 'policies';
   /** Undefined: all runs. */
   readonly run: string | undefined;
-  /** The beginning unless given. */
+  /** Default: the beginning. */
   readonly from?: NextOffsets | undefined;
 }
 
-/** Every record of a run (or of all) in the order of the log; resolves with where it ended. */
+/** Reads every record of a run, or of all runs, in the order of the log; resolves with the next offsets. */
 async function eachRead({ reader, events }: LedgerReaders, { topic, run, from }: LedgerQuery, onRead: OnRead): Promise<NextOffsets> {
   const reached = new Map(from);
   for await (const { partition, records, nextOffset } of batchesOf(reader, topic, from === undefined ? {} : { from })) {
@@ -120,7 +120,7 @@ export function showLedger(config: Config, options: ShowOptions): Promise<void> 
   });
 }
 
-/** Weights of an external trainer are its own: what is compared is what it says of them. */
+/** The hash of the published weights; for an external trainer, the hash that the event claims. */
 async function hashOf(event: PolicyPublished): Promise<string> {
   if (event.backend === EXTERNAL) return event.sha256;
   return sha256Of(event.uri === '' ? event.weights : await readWeights(event.uri).catch(() => Buffer.alloc(0)));

@@ -46,7 +46,7 @@ describe('charts', () => {
     expect(svg).toContain('>20k<');
   });
 
-  it('lie along time where that is asked for', () => {
+  it('have a time axis on request', () => {
     const timed = renderChart(reward!, drawn('r', { axis: 'time' }), points);
     expect(timed).toContain('>seconds since the start<');
     expect(timed).toMatch(/>40<.*\n.*seconds/s);
@@ -55,14 +55,14 @@ describe('charts', () => {
     expect(renderChart(reward!, drawn('r', { axis: 'time' }), [])).not.toMatch(/NaN|Infinity/);
   });
 
-  it('are smoothed in front of the lines as they are', () => {
+  it('show smoothed lines in front of the original ones', () => {
     const svg = renderChart(reward!, drawn('r', { smoothing: 0.9 }), points);
     expect(svg.match(/<polyline/g)).toHaveLength(4);
     expect(svg.match(/stroke-opacity="0.25"/g)).toHaveLength(2);
     expect(svg).not.toMatch(/NaN/);
   });
 
-  it('of held-out scores have versions along their axis and the interval as a band', () => {
+  it('of held-out scores have versions on their axis and the interval as a band', () => {
     const scored = [0, 50].map((step) => ({
       ...{ step, atMs: step * 1_000 },
       values: { heldout_avg_f1: step / 100, heldout_avg_f1_low: 0, heldout_avg_f1_high: 0.6 },
@@ -71,7 +71,7 @@ describe('charts', () => {
     for (const part of ['>policy version<', '>95 % interval<', '<polygon']) expect(svg).toContain(part);
   });
 
-  it('name series once each and files once each, and no series is drawn twice', () => {
+  it('have unique names and unique labels, and draw no series twice', () => {
     const means = charts.flatMap(({ lines }) => lines.map(({ series }) => series));
     expect(new Set(means).size).toBe(means.length);
     for (const old of ['tokens_mean', 'completion_tokens_mean']) expect(means).not.toContain(old);
@@ -87,7 +87,7 @@ describe('charts', () => {
 });
 
 describe('smoothing', () => {
-  it('leaves a constant as it is, and everything at weight 0', () => {
+  it('leaves constants unchanged, and everything at weight 0', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: -1, max: 1, noNaN: true })),
@@ -131,7 +131,7 @@ describe('event files', () => {
     expect(eventFileName(points, 'run-a')).toBe('events.out.tfevents.1767225600.run-a');
   });
 
-  it('count steps beyond one byte', () => {
+  it('encode steps of more than one byte', () => {
     const point = { step: 300, atMs: 0, values: {} };
     const data = eventFile([point], String).subarray(-4 - 9 - 3 - 2, -4);
     expect(data.toString('hex').endsWith('10ac022a00')).toBe(true);

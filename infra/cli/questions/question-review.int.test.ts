@@ -127,7 +127,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   const sqlOf = (guide: string): readonly string[] =>
     blocksOf(readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replaceAll("'mine'", "'grown'"), 'sql');
   expect(await store.query<ReviewedRow>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
-  // every gate as often as in the report, however often a question was reviewed or written
+  // the same counts for every gate as in the report, however often a question was reviewed or written
   const [gates = '', setsNow = ''] = sqlOf('grow-questions');
   const told = await store.query<{ gate: string; let_through: unknown; refused: unknown }>(gates);
   const counted = new Map(told.map(({ gate, let_through: passed, refused }) => [gate, [Number(passed), Number(refused)]]));

@@ -76,7 +76,7 @@ describe('the prompt of questions review', () => {
     expect((await reviews())[0]!.said).toEqual(['commented by ada: reads oddly', 'accepted by ada']);
   });
 
-  it('lets one leave and come back to what is left, with what was said before', async () => {
+  it('can be left and continued with the remaining questions and what was said of them', async () => {
     const { reviews, sit } = await logWith(question('q1'), question('q2'), question('q3'));
     expect((await sit('ada', 'accept', 'c look again', 'q', 'r never read')).recorded).toBe(2);
     expect(verdicts(await reviews())).toEqual([
@@ -100,7 +100,7 @@ describe('the prompt of questions review', () => {
     expect(empty.printed).not.toContain('to go');
   });
 
-  it('explains itself when it does not understand, and records nothing for it', async () => {
+  it('shows its help for unknown input, and records nothing for it', async () => {
     const { sit, events } = await logWith(question('q1'));
     const { recorded, printed } = await sit('ada', 'maybe', 'c', 'accepted', 'exit');
     expect(recorded).toBe(0);
@@ -108,7 +108,7 @@ describe('the prompt of questions review', () => {
     expect(events()).toHaveLength(1);
   });
 
-  it('lets the last verdict count, and a comment change none', async () => {
+  it('counts the last verdict, which a comment does not change', async () => {
     const { log, reviews } = await logWith(question('q1'));
     const note = (verdict: 'accept' | 'reject' | 'comment', at: number) => ({ verdict, comment: 'c', reviewer: 'ada', at });
     for (const [verdict, at, then] of [

@@ -60,14 +60,14 @@ describe('the factbook writer', () => {
 
   it.each<[string, readonly string[], RegExp]>([
     ['nothing to write to', [], /--no-log needs --output/],
-    ['a share that is none', ['--max-direct-share', '1.5'], /0\.\.1/],
-    ['a share that is no number', ['--review-share', 'some'], /0\.\.1/],
+    ['a share above 1', ['--max-direct-share', '1.5'], /0\.\.1/],
+    ['a share that is not a number', ['--review-share', 'some'], /0\.\.1/],
     ['no rounds', ['--inject-rounds', '0'], /1\.\.64/],
     ['another writer', ['--writer', 'people'], /Allowed choices are factbook, llm/],
     ['two places for seeds', ['--from', 'factbook', '--seed-path', 'x'], /cannot be used with/],
     ['a bad name', ['--dataset', 'My Set'], /slug/],
-    ['no file of seeds', ['--output', 'x', '--seed-path', '/does/not/exist'], /ENOENT/],
-    ['an output that cannot be', ['--output', '/does/not/exist', '--count', '1'], /writing questions to \/does\/not\/exist/],
+    ['a missing file of seeds', ['--output', 'x', '--seed-path', '/does/not/exist'], /ENOENT/],
+    ['an output that cannot be written', ['--output', '/does/not/exist', '--count', '1'], /writing questions to \/does\/not\/exist/],
     [
       'an llm that is not configured',
       ['--writer', 'llm', '--output', '/dev/null'],
@@ -79,7 +79,7 @@ describe('the factbook writer', () => {
     expect(error).toMatch(message);
   });
 
-  it('refuses seeds that it cannot read, or does not know', async () => {
+  it('refuses seeds that it cannot read, or that ask for no field of a profile', async () => {
     const broken = await synthesize('--output', file('none'), '--seed-path', file('broken.jsonl', '{"question": "Q?"}\nnot JSON\n'));
     expect(broken).toMatchObject({
       code: 2,
@@ -94,7 +94,7 @@ describe('the factbook writer', () => {
     expect(strange).toMatchObject({ code: 2, error: expect.stringContaining('1 of 1 seed questions') as string });
   });
 
-  it('refuses to check what is no file of questions', async () => {
+  it('refuses to check a file that is missing or has a bad line', async () => {
     expect(await command(env(), 'questions', 'check', '/does/not/exist')).toMatchObject({ code: 2 });
     const bad = await command(env(), 'questions', 'check', file('bad.jsonl', '{"question": "Q?", "answer": "x"}\n7\n'));
     expect(bad).toMatchObject({ code: 2, error: expect.stringContaining('line 2: not a JSON object') as string });

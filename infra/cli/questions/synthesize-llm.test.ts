@@ -26,7 +26,7 @@ describe('the llm writer', () => {
         .join('\n'),
     );
 
-  it('grows the questions of a file with facts of the tools', async () => {
+  it('grows the questions of a file with facts from the tools', async () => {
     const models = new Set<unknown>();
     const answer = synthesizer();
     server.setScript((request) => {
@@ -46,14 +46,14 @@ describe('the llm writer', () => {
     }
   });
 
-  it('begins with questions of the factbook when no file is given', async () => {
+  it('starts with questions of the factbook when no file is given', async () => {
     server.setScript(synthesizer());
     const made = await run(file('from.jsonl'), '--count', '2', '--json');
     expect(made).toMatchObject({ code: 0, error: '' });
     expect(JSON.parse(made.out)).toMatchObject({ writer: 'llm', seeds: 2, walks: 2 });
   });
 
-  it('keeps what was accepted when its server dies, says so, and ends with exit code 1', async () => {
+  it('keeps what was accepted when its server fails, reports it, and ends with exit code 1', async () => {
     let fuzzes = 0;
     server.setScript(
       synthesizer({

@@ -8,7 +8,7 @@ const step: StepReplay = {
 };
 
 describe('a replayed step', () => {
-  it('is one line when it is what the ledger says', () => {
+  it('is one line when it matches the ledger', () => {
     expect(renderStep(step)).toBe(
       'ok     step 3: 2 groups, 8 trajectories, 80 tokens, staleness mean 0.50 p95 1 max 2, batch abcdef012345, 190 values compared\n',
     );
@@ -19,7 +19,7 @@ describe('a replayed step', () => {
     );
   });
 
-  it('lists what differs, not all of it', () => {
+  it('lists the differences, up to a limit', () => {
     const one = { field: 'reward', trajectory: 'g.0', recorded: '1', rebuilt: '2' };
     const text = renderStep({
       ...step,

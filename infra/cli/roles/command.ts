@@ -47,7 +47,7 @@ export function workerCommand(context: CommandContext): Command {
     });
 }
 
-/** In place of a default port that another program has, a free one; said where a terminal or a log shows it. */
+/** Replaces a default port that another program uses with a free one, and reports that on standard error. */
 async function onFreePort(context: CommandContext, config: Config): Promise<Config> {
   if (isSet(context.env, 'apiPort')) return config;
   const { freeApiPort } = await import('../../app/fleet/api-service.ts');

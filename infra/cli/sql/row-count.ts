@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 export interface RowCount {
   take(bytes: Buffer): void;
-  /** Undefined when the format does not tell. */
+  /** Undefined when the format does not allow counting. */
   rows(): number | undefined;
 }
 

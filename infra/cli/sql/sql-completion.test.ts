@@ -39,12 +39,12 @@ describe('completion at the prompt', () => {
     expect(hits(before)).toEqual(expected);
   });
 
-  it('knows the tables behind the cursor', () => {
+  it('uses the tables after the cursor', () => {
     expect(hits('select too', ' from turns')).toEqual(['tool', 'tool_ms']);
     expect(hits('select adv', ' from step_trajectories where x')).toEqual(['advantage']);
   });
 
-  it('offers only what goes on with the word, whatever is typed', () => {
+  it('offers only names that begin with the typed word, for any text', () => {
     const part = fc.constantFrom(
       'select ',
       'from ',
@@ -77,7 +77,7 @@ describe('completion at the prompt', () => {
     );
   });
 
-  it('offers functions that the sandbox takes', () => {
+  it('offers only functions that the sandbox allows', () => {
     expect(functionNames.length).toBeGreaterThan(500);
     expect(functionNames.filter((name) => !isAllowedFunction(name))).toEqual([]);
     expect(functionNames).toContain('quantileExact');

@@ -28,7 +28,7 @@ describe('the prompt', () => {
     return { input, said, ended, historyFile };
   }
 
-  it('runs statements of several lines, says what they took, and survives those that fail', async () => {
+  it('runs statements of several lines, reports rows and time, and continues after a failure', async () => {
     const asked: string[] = [];
     const { input, said, ended } = start(async (statement) => {
       asked.push(statement);
@@ -45,7 +45,7 @@ describe('the prompt', () => {
     for (const part of ['1 row, 0.000 s', '2 rows, 0.000 s', 'no such thing', 'Ctrl-C']) expect(all).toContain(part);
   });
 
-  it('stops a query by Ctrl-C and stays; drops what is written; leaves by Ctrl-D', async () => {
+  it('stops a query or clears the input with Ctrl-C, and leaves with Ctrl-D', async () => {
     const asked: string[] = [];
     const { input, said, ended } = start(
       (statement, signal) =>
@@ -85,7 +85,7 @@ describe('the prompt', () => {
     expect(asked[1]).toBe('select quick;\n');
   });
 
-  it('completes tables and columns by Tab, over the lines of a statement', async () => {
+  it('completes tables and columns with Tab, across the lines of a statement', async () => {
     const asked: string[] = [];
     const { input, ended } = start(async (statement) => void asked.push(statement));
     // A tab within pasted text is literal; the Tab key arrives alone.
@@ -103,7 +103,7 @@ describe('the prompt', () => {
     await ended;
   });
 
-  it('keeps what was entered in a file of its owner alone', async () => {
+  it('keeps the history in a file that only its owner can read', async () => {
     const first = start(async () => undefined);
     first.input.write('select 1;\nselect 2;\n\\q\n');
     await first.ended;
@@ -118,7 +118,7 @@ describe('the prompt', () => {
     expect(asked).toEqual(['select old;\n']);
   });
 
-  it('knows its own words and where a statement ends', () => {
+  it('recognizes its own commands and the end of a statement', () => {
     expect(commandOf('\\d')).toMatchObject({ kind: 'sql' });
     expect(commandOf('\\q')).toEqual({ kind: 'leave' });
     expect(commandOf('show tables')).toEqual({ kind: 'sql', sql: 'SHOW TABLES' });
@@ -137,7 +137,7 @@ describe('rows of an answer', () => {
     return count.rows();
   };
 
-  it('are counted where the format tells', () => {
+  it('are counted if the format allows it', () => {
     expect(rowsOf('TSV', 'a\nb', '\nc\n')).toBe(3);
     expect(rowsOf('TSVWithNames', 'n\na\n')).toBe(1);
     expect(rowsOf('PrettyCompact', '   ┌─x─┐\n1. │ 1 │\n', '2. │ 2 │\n   └───┘\n')).toBe(2);
@@ -145,7 +145,7 @@ describe('rows of an answer', () => {
     expect(rowsOf('Parquet', 'PAR1\n')).toBeUndefined();
   });
 
-  it('are counted where wide rows stand below each other, where totals follow, and wherever the bytes are cut', () => {
+  it('are counted when wide rows are printed as lists, when totals follow, and wherever the bytes are split', () => {
     const shown: readonly (readonly [format: string, rows: number, text: string])[] = [
       ['PrettyCompact', 3, 'Row 1:\n──────\nid: a\nn:  1\n\nRow 2:\n──────\nid: b\nn:  2\n\nRow 3:\n──────\nid: c\nn:  3\n'],
       ['Vertical', 1, 'Row 1:\n──────\nt: Row 2: is no row\nRow 9:\n'],

@@ -24,7 +24,7 @@ describe('names for completion', () => {
     expect(asked).toEqual(['SHOW COLUMNS', 'SHOW COLUMNS']);
   });
 
-  it('are functions alone while nothing can be asked', async () => {
+  it('are only functions while the tables cannot be read', async () => {
     const { tables, functions } = await createSqlWords(
       () => Promise.reject(new Error('away')),
       () => 0,

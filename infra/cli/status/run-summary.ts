@@ -51,7 +51,7 @@ export interface RunSummary {
   readonly seed: number;
   readonly algorithm: string;
   readonly steps: number;
-  /** What was collected with a policy that the trainer does not make; null for a training run. */
+  /** What was collected with a policy that the trainer does not train; null for a training run. */
   readonly collected: {
     readonly batches: number;
     readonly trajectories: number;

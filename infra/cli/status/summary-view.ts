@@ -42,7 +42,7 @@ const renderRecorded = (run: RunSummary): string =>
     '',
   ].join('\n');
 
-/** For a run whose policy the trainer does not make: nothing was trained. */
+/** For a run whose policy the trainer does not train. */
 const renderCollected = (
   run: RunSummary,
   { batches, trajectories, tokens, reward_mean: reward }: NonNullable<RunSummary['collected']>,
@@ -100,7 +100,7 @@ export function renderRuns(runs: readonly RunLine[]): string {
     .join('');
 }
 
-/** What deserves a look, the gravest first; nothing when no rule applies. */
+/** One line per advisory, in the given order; empty when there are none. */
 export const renderAdvisories = (
   advisories: readonly { readonly severity: string; readonly title: string; readonly detail: string }[],
 ): string => advisories.map(({ severity, title, detail }) => `  ${severity.padEnd(14)}  ${title}: ${detail}\n`).join('');

@@ -28,7 +28,7 @@ trajectories (all in one worker process), and its own questions. --recipe compac
 with which the built-in policy learns. Variables and flags that are set override the recipe; a resumed run needs the same one.
 `;
 
-/** What a flag sets; one that is not given leaves it to the environment. */
+/** The settings of the given flags; the environment decides the others. */
 const overridesOf = ({ dataset, mode, recipe, evalEvery }: UpArguments): Partial<Config> => ({
   ...(dataset === undefined ? {} : { dataset }),
   ...(mode === undefined ? {} : { mode }),

@@ -19,7 +19,7 @@ it('opens the dashboard once, when the API answers', () => {
   expect([opened, told, link.text()]).toEqual([[`${url}/`], [], '']);
 });
 
-it('shows a link of its own where there is a token, and never the token', () => {
+it('shows a separate link if there is a token, and never the token', () => {
   const token = 'a-token-of-the-dashboard';
   const { opened, told, link } = recorded(token);
   link.changed('listening', { service: 'api', url });

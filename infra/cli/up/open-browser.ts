@@ -1,4 +1,4 @@
-// Opens the dashboard where somebody sits in front of a desktop: never without a terminal, in CI, or over SSH.
+// Opens the dashboard if a user sits at this machine: never without a terminal or a desktop, in CI, or over SSH.
 import { spawn } from 'node:child_process';
 import type { ProcessEnv } from '../../lifecycle/inherited-env.ts';
 
@@ -18,7 +18,7 @@ interface OpenCommand {
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== '';
 
-/** How to open an address here; undefined where nobody would see it. */
+/** The command that opens an address; undefined where no user would see it. */
 export function openCommand(url: string, { env, platform, terminal, wanted }: DesktopOptions): OpenCommand | undefined {
   if (!wanted || !terminal || isSet(env['CI']) || isSet(env['SSH_CONNECTION'])) return undefined;
   if (platform === 'darwin') return { command: 'open', args: [url] };

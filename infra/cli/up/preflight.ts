@@ -31,7 +31,7 @@ export async function preflight(planned: PreflightOptions, toolchain: Toolchain 
 
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
 
-/** Checks only what the data directory knows; the trainer checks the ledger. */
+/** Checks only what the data directory records; the trainer checks the ledger. */
 function assertNotFinished({ config, training }: PreflightOptions): void {
   if (training === undefined) return;
   const made = finishedSteps(config, training.run);

@@ -85,7 +85,7 @@ export async function runUp(context: CommandContext, { config: asked, training }
   }
 }
 
-/** Tells of everything, and leads into the dashboard. */
+/** Reports every event, and prints or opens the link to the dashboard. */
 function reporterOf(context: CommandContext, config: Config, view: ReporterOptions & { readonly terminal: boolean }): Reporter {
   const { terminal } = view;
   const link = createDashboardLink({

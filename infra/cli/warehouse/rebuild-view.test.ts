@@ -43,7 +43,7 @@ describe('a line of progress', () => {
     expect(written).toEqual(['\r\u001b[K012345678', '\r\u001b[Klater', '\r\u001b[K']);
   });
 
-  it('is written now and then elsewhere', () => {
+  it('is written at intervals elsewhere', () => {
     const written: string[] = [];
     let now = 0;
     const line = createProgressLine({ write: (text) => written.push(text) }, () => now);

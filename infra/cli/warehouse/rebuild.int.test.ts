@@ -48,7 +48,7 @@ describe('turnstream warehouse rebuild', { timeout: 300_000 }, () => {
   const turns = async (): Promise<number> =>
     Number((await store.query<{ n: number }>("select count() as n from turns where run_id = 'again'"))[0]?.n);
 
-  it('fills an empty store, and one that lost and gained rows, and says so', async () => {
+  it('fills an empty store, and restores one that lost and gained rows', async () => {
     const first = await command(env, 'warehouse', 'rebuild');
     expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/^OK: \d+ records stored in /) as string });
     const whole = await turns();
@@ -61,7 +61,7 @@ describe('turnstream warehouse rebuild', { timeout: 300_000 }, () => {
     expect(await store.query('select count() as n from steps')).toEqual([{ n: 0 }]);
   });
 
-  it('can be run again after it was cut short anywhere', async () => {
+  it('can be run again after it was interrupted', async () => {
     const whole = await turns();
     await dropTables(store);
     // The sink's offsets still say that everything is stored: the tables must not be recreated empty.
@@ -71,7 +71,7 @@ describe('turnstream warehouse rebuild', { timeout: 300_000 }, () => {
     expect(await turns()).toBe(whole);
   });
 
-  it('refuses while a sink runs, and touches nothing', async () => {
+  it('refuses while a sink runs, and changes nothing', async () => {
     const whole = await turns();
     const log = await connectLog({ config, clientId: 'test', logger: silentLogger });
     const member = log.kafka.group();

@@ -19,12 +19,12 @@ describe('comments of columns', { timeout: 120_000 }, () => {
     await engine.stop();
   });
 
-  it('are there for every column of every table and view', async () => {
+  it('exist for every column of every table and view', async () => {
     const without = (await readColumns(store)).filter(({ comment }) => comment.trim() === '').map(({ table, name }) => `${table}.${name}`);
     expect(without, 'columns without a comment: add them to infra/clickhouse/comments, or to their migration').toEqual([]);
   });
 
-  it('are of columns that exist', async () => {
+  it('name only columns that exist', async () => {
     const columns = await readColumns(store);
     const [names, places] = [new Set(columns.map(({ name }) => name)), new Set(columns.map(({ table, name }) => `${table}.${name}`))];
     const unused = [
@@ -36,7 +36,7 @@ describe('comments of columns', { timeout: 120_000 }, () => {
     expect(unused, 'comments of no column: take them out of infra/clickhouse/comments').toEqual([]);
   });
 
-  it('come back to a view that was made anew, and are made once', async () => {
+  it('are set again on a view that was recreated', async () => {
     const before = await readColumns(store);
     await store.command('create or replace view tool_health as select run_id, count() as calls from turns group by run_id');
     expect(
@@ -51,7 +51,7 @@ describe('comments of columns', { timeout: 120_000 }, () => {
     expect(before.length).toBeGreaterThan(700);
   });
 
-  it('leave what a migration says, unless its table has an entry here', async () => {
+  it('keep what a migration declares, unless its table has an entry here', async () => {
     const other = connectStore({
       url: engine.url,
       database: 'test_comments_other',
@@ -69,7 +69,7 @@ describe('comments of columns', { timeout: 120_000 }, () => {
     await other.close();
   });
 
-  it('may be given by several processes at once', async () => {
+  it('may be set by several processes at once', async () => {
     const migrations = await readMigrations();
     const stores = Array.from({ length: 3 }, () => connectStore({ url: engine.url, database: 'test_comments_many' }));
     await Promise.all(stores.map((each) => migrate(each, migrations)));

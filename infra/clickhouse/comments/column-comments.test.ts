@@ -3,7 +3,7 @@ import { byName, byTable } from './column-comments.ts';
 
 const entries = [...Object.entries(byName), ...Object.values(byTable).flatMap((comments) => Object.entries(comments))];
 
-/** What the name of a quantity says of its unit, and a word that its comment must have. */
+/** Patterns of column names that imply a unit, and what their comments must contain. */
 const UNITS: readonly (readonly [RegExp, RegExp])[] = [
   [/_ms(?:_|$)|^ms(?:_|$)/, /\bms\b/],
   [/_bytes$/, /\bbytes\b/],
@@ -29,9 +29,9 @@ describe('comments of columns', () => {
     for (const [quantity, unit] of UNITS) if (quantity.test(name)) expect(comment).toMatch(unit);
   });
 
-  it('say something else where a table has its own', () => {
+  it('differ from the general one where a table has its own', () => {
     for (const [table, comments] of Object.entries(byTable)) {
-      // the table of a turn's fields has all of its columns
+      // its comments are all in turnComments, which is also part of the general ones
       if (table === 'turns') continue;
       for (const [name, comment] of Object.entries(comments)) {
         if (!MIGRATED.has(`${table}.${name}`)) expect(comment, `${table}.${name}`).not.toBe(byName[name]);
@@ -40,7 +40,7 @@ describe('comments of columns', () => {
   });
 });
 
-/** Their migrations say less of them, so that the table's own entry is needed. */
+/** Their migrations declare another comment, which only an entry of the table replaces. */
 const MIGRATED: ReadonlySet<string> = new Set([
   'heartbeats.running',
   'run_events.learner',

@@ -96,7 +96,7 @@ export const training: Comments = {
   flight_ms_mean: 'Mean of flight_ms over the trajectories, ms',
   queue_ms_mean: 'Mean of queue_ms over the trajectories, ms',
 
-  // Trainers of their own
+  // External trainers
   trainer_id: 'Name of an external trainer, of its own choice',
   epoch: 'Number of the claim on the run; calls of an older one are refused',
   framework: 'Framework of an external trainer, as it names it',

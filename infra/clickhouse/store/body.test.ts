@@ -54,7 +54,7 @@ describe('the rows of an insert', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const options = { id: 'the-id', maxBytes: 10, head: Buffer.from('12') };
 
-  it('go into a file as they come, behind what stood in the URL', async () => {
+  it('are written to a file as they arrive, after those in the URL', async () => {
     const file = await spoolRows(request([Buffer.from('34'), Buffer.from('56')], 'gzip'), folder, options);
     expect([await readFile(file.path, 'utf8'), file.compression]).toEqual(['123456', 'gzip']);
     await file.remove();

@@ -3,7 +3,7 @@ import { engineConfig, engineMemoryBytes, querySettings } from './engine-config.
 
 const GiB = 1024 ** 3;
 
-describe('what the engine may take', () => {
+describe('the memory limit of the engine', () => {
   it('is a quarter of the memory, 1 to 16 GiB', () => {
     expect(engineMemoryBytes(24 * GiB)).toBe(6 * GiB);
     expect(engineMemoryBytes(1 * GiB)).toBe(1 * GiB);

@@ -50,10 +50,10 @@ export function engineConfig(memoryBytes: number, usersFile: string): string {
 }
 
 /**
- * A sink makes dozens of small parts per second, and the cost of a merge depends on the number of parts more than on their rows. So many
- * parts are merged at a time, in the compact format until they are large, and without column statistics, which no query here uses.
- * The engine adds 5 MiB to the size of each part in its estimates: with a base below 17, sixteen parts of one row each would justify
- * rewriting a part of a few MB. Its heuristic for small parts removes the parts that triggered a merge from it.
+ * A sink makes dozens of small parts per second, and the cost of a merge depends on the number of parts more than on their rows.
+ * Therefore at least sixteen parts are merged at a time, in the compact format until they are large, and without column statistics, which
+ * no query here uses. The engine adds 5 MiB to the size of each part in its estimates: with a base below 17, sixteen parts of one row each
+ * would justify rewriting a part of a few MB. Its heuristic for small parts removes the parts that triggered a merge from it.
  */
 const tableSettings: Readonly<Record<string, string | number>> = {
   auto_statistics_types: '',

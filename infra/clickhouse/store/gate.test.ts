@@ -16,7 +16,7 @@ const open = (more: Partial<Parameters<typeof createGate>[0]> = {}): StoreGate =
   createGate({ readers: 2, queueLimit: 100, maxWaitMs: 10_000, ...more });
 
 describe('the gate', () => {
-  it('lets so many read at once, and writers one after the other beside them', async () => {
+  it('admits a limited number of readers at once, and beside them one writer at a time', async () => {
     const gate = open();
     const leave = await gate.enter('read', 'a', never);
     await gate.enter('read', 'a', never);
@@ -33,7 +33,7 @@ describe('the gate', () => {
     expect([gate.running, gate.waiting]).toEqual([3, 0]);
   });
 
-  it('takes clients in turn', async () => {
+  it('serves clients round robin', async () => {
     const gate = open({ readers: 1 });
     let leave = await gate.enter('read', 'x', never);
     const order: string[] = [];
@@ -60,7 +60,7 @@ describe('the gate', () => {
     expect(gate.waiting).toBe(0);
   });
 
-  it('forgets a client that went away, and tells when all is quiet', async () => {
+  it('removes a client that disconnected, and resolves idle() when nothing runs or waits', async () => {
     const gate = open({ readers: 1 });
     await gate.idle();
     const leave = await gate.enter('read', 'a', never);
@@ -75,7 +75,7 @@ describe('the gate', () => {
     expect(await settled(idle)).toBe(true);
   });
 
-  it('never admits more than there are places, and loses none of them, whatever happens', async () => {
+  it('never admits more than there are slots, and loses no slot, whatever happens', async () => {
     const step = fc.record({
       lane: fc.constantFrom('read' as const, 'write' as const),
       client: fc.constantFrom('a', 'b', 'c'),

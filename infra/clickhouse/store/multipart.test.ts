@@ -12,7 +12,7 @@ const form = (fields: Record<string, string>): Buffer =>
 const type = 'multipart/form-data; boundary=B';
 
 describe('forms', () => {
-  it('give back any text', () => {
+  it('preserve any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (query, x) => {
         fc.pre(!`${query}${x}`.includes('--B'));

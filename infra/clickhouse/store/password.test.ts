@@ -31,7 +31,7 @@ describe('the password of the store', () => {
     expect([ensureStorePassword(dataDir), mode()]).toEqual(['mine', 0o600]);
   });
 
-  it('is for the store of its own directory and nobody else', () => {
+  it('is sent only to the store of its own directory', () => {
     const made = ensureStorePassword(dataDir);
     expect(passwordForUrl(dataDir, 'http://127.0.0.1:8123')).toBeUndefined();
     writeFileSync(join(dataDir, 'store', 'port'), '8123\n');

@@ -4,8 +4,8 @@ import { parseOptions, prepare } from './request-options.ts';
 const parse = (query: string, headers = {}): ReturnType<typeof parseOptions> => parseOptions(new URL(`http://store/?${query}`), headers);
 const how = { id: 'the id', readonly: false, defaults: new Map([['max_threads', '2']]) };
 
-describe('what a request says', () => {
-  it('tells keys of the interface, parameters and settings apart', () => {
+describe('the options of a request', () => {
+  it('separate keys of the interface, parameters and settings', () => {
     const options = parse(
       'query=select+1&query_id=q&database=d&default_format=CSV&wait_end_of_query=1&enable_http_compression=1&session_id=s&param_a=%27&max_threads=1',
     );
@@ -24,13 +24,13 @@ describe('what a request says', () => {
     expect([...options.parameters]).toEqual([['a', "'"]]);
   });
 
-  it('takes headers where the URL says nothing', () => {
+  it('come from headers where the URL has none', () => {
     const headers = { 'x-clickhouse-database': 'h', 'x-clickhouse-format': 'CSV', 'x-clickhouse-query-id': 'q' };
     expect(parse('', headers)).toMatchObject({ query: '', database: 'h', defaultFormat: 'CSV', queryId: 'q' });
     expect(parse('database=u', headers)).toMatchObject({ database: 'u' });
   });
 
-  it('refuses names that are none and compression of its own', () => {
+  it('have valid names and no block compression', () => {
     expect(() => parse('a%3B=1')).toThrow(/Unknown setting/);
     expect(() => parse('param_a%20b=1')).toThrow(/not the name of a parameter/);
     expect(() => parse('compress=1')).toThrow(/compress=1/);
@@ -39,15 +39,15 @@ describe('what a request says', () => {
   });
 });
 
-describe('what a session is given', () => {
-  it('is quoted, with readonly last', () => {
+describe('the statements that prepare a session', () => {
+  it('are quoted, with readonly last', () => {
     const options = parse("database=d%60&param_x=it's\\&max_threads=1&readonly=1&log_comment=mine");
     expect(prepare(options, how)).toBe(
       "USE `d\\``; SET max_threads = '1', log_comment = 'the id', param_x = 'it\\'s\\\\'; SET readonly = '1'",
     );
   });
 
-  it('is read-only for GET, which readonly=0 does not change', () => {
+  it('make it read-only for GET, which readonly=0 does not change', () => {
     expect(prepare(parse(''), { ...how, readonly: true })).toBe("SET max_threads = '2', log_comment = 'the id'; SET readonly = '2'");
     expect(prepare(parse('readonly=0'), { ...how, readonly: true })).toMatch(/SET readonly = '2'$/);
     expect(prepare(parse('readonly=1'), { ...how, readonly: true })).toMatch(/SET readonly = '1'$/);

@@ -16,7 +16,7 @@ describe('a statement', () => {
     'select url, format from t where url is not null',
     'select profile, files, file_name, my_file from numbers(3)',
     'create table t (a String) engine = MergeTree order by a',
-  ])('%s is let through by one look', (sql) => {
+  ])('%s is accepted after one scan', (sql) => {
     expect(rule.mustLook(sql)).toBe(false);
   });
 
@@ -52,7 +52,7 @@ describe('a statement', () => {
     expect(rule.refused(sql)).toBeUndefined();
   });
 
-  it('is looked at whatever stands around a refused word', () => {
+  it('is examined whatever surrounds a refused word', () => {
     const around = fc.string({ unit: fc.constantFrom(...Array.from(' \n\t()[]{}\'"`/*-#;,.=+\\$!%&é\u200b\u00a0')) });
     fc.assert(
       fc.property(around, around, fc.constantFrom('file', 'FILE', 'aNewOne', 'infile', 'backup'), (before, after, word) => {
@@ -68,7 +68,7 @@ describe('a statement', () => {
     );
   });
 
-  it('is looked at when a name may be written with escapes', () => {
+  it('is examined when a name may be written with escapes', () => {
     expect(rule.mustLook("select arrayMap(`f\\x69le`, ['x'])")).toBe(true);
   });
 });

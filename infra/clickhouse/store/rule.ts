@@ -1,7 +1,7 @@
-// Covers what the engine's grants do not: functions that reach out of it, table functions that take expressions as strings, files that its
-// client part would read or write, and backups. Most statements contain none of these names, and one scan of their text accepts them. The
-// scan cannot be fooled: a missing word is missing, however comments and quotes are parsed. The others are checked in the form that the
-// engine's own formatter gives them, without comments and with plain names.
+// Covers what the engine's grants do not: functions that access anything outside of it, table functions that take expressions as strings,
+// files that its client part would read or write, and backups. Most statements contain none of these names, and one scan of their text
+// accepts them. The scan cannot be fooled: a missing word is missing, however comments and quotes are parsed. The others are checked in the
+// form that the engine's own formatter gives them, without comments and with plain names.
 import { localEngines } from './grants.ts';
 import { localFunctions } from './local-functions.ts';
 import { tokens, type StatementToken } from '../sql-text.ts';

@@ -14,7 +14,7 @@ describe('the watch', () => {
     expect(watch.pending()).toEqual([]);
   });
 
-  it('finds the call that outlived twice its limit, and no other', async () => {
+  it('finds the call that takes more than twice its limit, and no other', async () => {
     const watch = createWatch(1_000);
     void watch.run({ sql: 'insert', maxSeconds: undefined }, never);
     void watch.run({ sql: 'long', maxSeconds: 600 }, never);
@@ -27,7 +27,7 @@ describe('the watch', () => {
     expect(watch.pending()).toHaveLength(3);
   });
 
-  it('finds the one whose sender left long ago', () => {
+  it('finds the call whose client disconnected long ago', () => {
     const watch = createWatch(1_000);
     const left = new AbortController();
     void watch.run({ sql: 'left', maxSeconds: undefined, left: left.signal }, never);
@@ -37,7 +37,7 @@ describe('the watch', () => {
     expect(watch.tick()?.asked.sql).toBe('left');
   });
 
-  it('tells when the last call is over', async () => {
+  it('resolves idle() when the last call is over', async () => {
     const watch = createWatch();
     let end: () => void = () => undefined;
     void watch.run({ sql: 'x', maxSeconds: 1 }, new Promise<void>((resolve) => (end = resolve)));

@@ -74,7 +74,7 @@ describe('the client', () => {
     expect(error).toMatchObject({ code: 'NOT_FOUND', status: 404, message: 'NOT_FOUND: there is none' });
   });
 
-  it.each([() => new Error('broke'), () => json({}, 503), () => json({}, 429)])('repeats what may be repeated', async (fail) => {
+  it.each([() => new Error('broke'), () => json({}, 503), () => json({}, 429)])('retries a call that is safe to repeat', async (fail) => {
     const { ts, asked } = clientOf((_, count) => (count < 3 ? fail() : json({ data: [] })));
     expect(await ts.sql('select 1').rows()).toEqual([]);
     expect(asked).toHaveLength(3);

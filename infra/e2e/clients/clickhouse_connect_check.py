@@ -1,6 +1,6 @@
 """Uses Python's clickhouse-connect against a store: `clickhouse_connect_check.py <host> <port>`.
 
-Prints one line a check and ends with status 1 at the first that fails."""
+Prints one line per check and ends with status 1 at the first that fails."""
 
 import datetime
 import io

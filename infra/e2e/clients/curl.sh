@@ -1,5 +1,5 @@
 #!/bin/sh
-# What anybody can do with curl: pages, fields, entity tags, compression, errors, SQL, the live stream. Environment: API, RUN.
+# Uses the API with curl: pages, fields, entity tags, compression, errors, SQL, the live stream. Environment: API, RUN.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +37,7 @@ sql() { curl -s "$API/v1/sql" -H 'content-type: application/json' -d "$1"; }
 sql '{"query": "DROP TABLE turns"}' | grep -q SQL_REFUSED || fail "a DROP was not refused"
 echo "ok sql"
 
-# The stream until it has said something, and again from there: the second begins after the first.
+# Reads the first events of the stream, and resumes after one of them: the second response begins with later events.
 live() { timeout "${2:-20}" curl -sN "$API/v1/live?run=$RUN&type=TurnRecorded" ${1:+-H "last-event-id: $1"} 2>/dev/null | grep -m 3 '^id: ' | cut -d' ' -f2-; }
 first=$(live '' | tail -n 1)
 [ -n "$first" ] || fail "nothing came from the live stream (the run has to go on meanwhile)"

@@ -1,4 +1,4 @@
-"""clickhouse-connect: tables as pandas DataFrames, and a DataFrame into a table of one's own. Environment: CLICKHOUSE."""
+"""clickhouse-connect: reads tables as pandas DataFrames, and writes a DataFrame to a new table. Environment: CLICKHOUSE."""
 
 import os
 import urllib.parse

@@ -1,6 +1,6 @@
 """Reads what `turnstream plot` wrote with TensorBoard's own reader: `tensorboard_check.py <directory> [<steps>]`.
 
-The directory is the one after --out, or its tensorboard/. Prints one line a tag and ends with status 1 when a file does
+The directory is the one after --out, or its tensorboard/. Prints one line per tag and ends with status 1 when a file does
 not read, a scalar is missing or the number of steps is not the given one. Needs `pip install tensorboard setuptools<81`."""
 
 import os

@@ -1,5 +1,5 @@
-// Checks the leases of an external trainer from the raw ledger: each ends once, by a commit, a release or an expiry, and a commit has the rows of its
-// lease, by hash. Shares no code with the lease book of the coordinator.
+// Checks the leases of an external trainer from the raw ledger: each ends once, by a commit, a release or an expiry, and a commit has the
+// rows of its lease, by hash. Shares no code with the lease book of the coordinator.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { BatchLeased, StepCompleted } from '../../../schemas/generated/events.ts';
 import type { Case } from './case.ts';

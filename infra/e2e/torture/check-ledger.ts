@@ -97,8 +97,8 @@ const sameLimits = (event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunSt
   event.max_concurrent === run.max_concurrent && event.max_staleness === run.max_staleness && event.batch_groups === run.batch_groups;
 
 /**
- * A resume point must not lie after anything that a group needs which is open after its step, and its counts must match what lies before
- * it.
+ * A resume point must not lie after a record that is needed by a group that is still open after the step, and its counts must match the
+ * entries before it.
  */
 export function checkResume(of: Case): readonly TortureProblem[] {
   const needs = needsOf(of);

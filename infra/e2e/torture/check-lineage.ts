@@ -1,5 +1,5 @@
-// Checks the versions of a run with an external trainer: each names the one that it comes from, weights have the hashes that were committed, and
-// along the chain behind any version no trajectory was trained on twice, whatever was released, repeated or gone back behind.
+// Checks the versions of a run with an external trainer: each names the one that it comes from, weights have the committed hashes, and no
+// trajectory was trained on twice along the ancestors of any version, despite released leases, repeated calls, and rewinds.
 import { repeated, type Case } from './case.ts';
 import { eventsOf, type FactOf } from './facts.ts';
 import { chainOf, versionsOf, type ChainVersion } from './made-versions.ts';

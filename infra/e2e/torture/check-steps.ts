@@ -1,5 +1,5 @@
-// Checks that every step agrees with the records: the attempts, their rewards, tokens and staleness, the advantages of their groups, the means
-// of the batch and the hash of the learner's input.
+// Checks that every step agrees with the records: the attempts, their rewards, tokens and staleness, the advantages of their groups, the
+// means of the batch and the hash of the learner's input.
 import { createHash } from 'node:crypto';
 import { gather, type Case, type StepFact, type TrainedFact } from './case.ts';
 import { problemsOf, type TortureProblem } from './problem.ts';

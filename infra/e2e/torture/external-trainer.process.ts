@@ -1,6 +1,5 @@
-// The external trainer of a torture test: a process that trains a run through the API. It keeps a checkpoint, continues from it whenever it or
-// anything else has ended, and gives batches back and goes back to older versions now and then. Its weights are those of version 0, which
-// workers can load.
+// The external trainer of a torture test: a process that trains a run through the API. It keeps a checkpoint, continues from it after every
+// interruption, and sometimes releases a batch or rewinds to an older version. Its weights are those of version 0, which workers can load.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -29,7 +28,7 @@ const AGAIN_MS = 250;
 /** Every so many batches, one is released, or committed without its weights. */
 const RELEASE_EVERY = 7;
 const LATE_EVERY = 5;
-/** Every so many commits of a process, the run goes back. */
+/** Every so many commits of a process, the run is rewound. */
 const REWIND_EVERY = 25;
 const REWIND_BY = 2;
 
@@ -41,7 +40,7 @@ interface KeptCheckpoint {
 const say = (text: string): void => void process.stdout.write(`${new Date().toISOString()} ${text}\n`);
 const [checkpointFile, weightsFile] = [join(dir, 'checkpoint.json'), join(dir, 'weights.json')];
 
-/** Complete, or as before: the process may be killed at any moment. */
+/** Replaces the file atomically, because the process may be killed at any moment. */
 function save(file: string, value: unknown): void {
   writeFileSync(`${file}.new`, JSON.stringify(value));
   renameSync(`${file}.new`, file);
@@ -64,7 +63,7 @@ async function weightsOfRun(): Promise<Weights> {
   }
 }
 
-/** Goes on from the checkpoint; without it when the run has gone on without this trainer. */
+/** Claims the run with the checkpoint; without it if the run has continued without this trainer. */
 async function claim(client: Turnstream): Promise<Trainer> {
   const kept = load(checkpointFile) as KeptCheckpoint | undefined;
   try {

@@ -1,5 +1,5 @@
-// A good log of a run with an external trainer, which returns a batch, is fenced with one out, keeps one that it has prepared, goes back to an
-// older version, and publishes some weights late.
+// A good log of a run with an external trainer, which returns a batch, is fenced while a lease is out, keeps a prepared batch across a
+// claim, rewinds to an older version, and publishes some weights late.
 import { beforeAll } from 'vitest';
 import { createCoordinator } from '../../../consumers/trainer/external/coordinator.ts';
 import { createDesk } from '../../../consumers/trainer/external/desk.ts';
@@ -27,7 +27,7 @@ class ScriptedTrainer {
     this.#coordinator = coordinator;
   }
 
-  /** Until the run has ended. */
+  /** Trains until the run has ended. */
   async train(): Promise<void> {
     try {
       await this.#claimed();
@@ -68,7 +68,7 @@ class ScriptedTrainer {
     return this.#claim?.epoch ?? 0;
   }
 
-  /** Once, at a version. */
+  /** True once, at a version. */
   #isAt(version: number, what: string): boolean {
     if (this.#claim?.version !== version || this.#done.has(what)) return false;
     this.#done.add(what);
@@ -101,7 +101,7 @@ class ScriptedTrainer {
 }
 
 async function goodLeases(): Promise<RunFacts> {
-  // a turn of the version before would be of an abandoned one right after the rewind
+  // right after the rewind, a turn of the previous version would be of an abandoned one
   const { log, worker } = await newScriptedLog(0);
   const [desk, rows] = [createDesk(), createLogRows({ log: log.reader(), events: codecReader(log.codec) })];
   const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50 };

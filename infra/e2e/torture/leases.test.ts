@@ -56,7 +56,7 @@ function trainedAndDiscarded(): RunFacts {
 
 const HASH = 'f'.repeat(64);
 
-describe('the oracle, of an external trainer', () => {
+describe('the oracle for an external trainer', () => {
   it('finds nothing wrong with a log that the coordinator wrote', () => {
     const verdict = judgeRun(good);
     expect(verdict.problems).toEqual([]);
@@ -93,12 +93,12 @@ describe('the oracle, of an external trainer', () => {
     ['a lease of an old epoch', 'lease', () => changed('BatchLeased', ({ epoch }) => ({ epoch: epoch - 1 }), 9)],
     ['an epoch that is skipped', 'lease', () => changed('TrainerClaimed', ({ epoch }) => ({ epoch: epoch + 1 }), 2)],
     ['a claim that keeps what nobody prepared', 'lease', () => changed('TrainerClaimed', () => ({ prepared: '' }), 4)],
-    ['a commit on top of another', 'lineage', () => changed('StepCompleted', () => ({ lineage: HASH }), 4)],
-    ['a rewind to where the run does not come from', 'lineage', () => changed('RunRewound', () => ({ to_version: 99 }))],
+    ['a commit based on another entry', 'lineage', () => changed('StepCompleted', () => ({ lineage: HASH }), 4)],
+    ['a rewind to a version that the run does not come from', 'lineage', () => changed('RunRewound', () => ({ to_version: 99 }))],
     ['a rewind that abandons less', 'lineage', () => changed('RunRewound', ({ abandoned }) => ({ abandoned: abandoned.slice(1) }))],
     ['a rewind that counts less', 'lineage', () => changed('RunRewound', ({ trajectories: all }) => ({ trajectories: all - 1 }))],
     ['a rewind to other weights', 'lineage', () => changed('RunRewound', () => ({ weights_sha256: HASH }))],
-    ['a group called gone back behind that is not', 'discard', notRewound],
+    ['a group discarded as rewound that was not', 'discard', notRewound],
     ['a version that is missing', 'version', () => withEntries('StepCompleted', () => [], 5)],
     ['weights that were not committed', 'version', () => ({ ...good, policies: good.policies.map(otherWeights) })],
     ['weights that were not published', 'version', () => ({ ...good, policies: good.policies.slice(1) })],
@@ -114,7 +114,7 @@ function committedAfterRelease(): RunFacts {
   return changed('StepCompleted', () => ({ batch_id: released.batch_id }), nth);
 }
 
-/** As if the run had never gone back. */
+/** As if the rewind had abandoned nothing. */
 function notRewound(): RunFacts {
   return changed('RunRewound', ({ version }) => ({ to_version: version - 1, abandoned: [], trajectories: 0 }));
 }

@@ -5,9 +5,9 @@ export interface ChainVersion {
   readonly version: number;
   /** The version that it comes from; -1 for the first. */
   readonly parent: number;
-  /** Of the ledger entry that made it: its lineage token. */
+  /** Hash of the ledger entry that made it, which is its lineage token. */
   readonly lineage: string;
-  /** Of its weights; empty when nobody named them. */
+  /** Hash of its weights; empty when no entry names it. */
   readonly sha256: string;
   /** Trajectories that its step trained on. */
   readonly trained: readonly string[];
@@ -44,7 +44,7 @@ export function chainOf(versions: readonly ChainVersion[], tip: ChainVersion): r
   return chain;
 }
 
-/** Versions that the run had gone back behind when the ledger was `sequence` entries long. */
+/** Versions that rewinds had abandoned when the ledger was `sequence` entries long. */
 export function abandonedBy(rewinds: readonly FactOf<'RunRewound'>[], sequence: number): (version: number) => boolean {
   const before = rewinds.filter(({ event }) => event.sequence < sequence);
   return (version) => before.some(({ event }) => version > event.to_version && version < event.version);

@@ -74,9 +74,9 @@ describe('an attempt that was given up', () => {
       { heartbeats: alive, strikes: [strike('kill', 'broker', [57_000, 57_000])] },
     ],
     ['as out of time, before its time was over', { reason: 'wall_clock', heartbeats: alive }],
-    ['with nothing to come of it, although nobody struck its worker', { heartbeats: [51_000, 55_000] }],
+    ['and did not continue, although nobody struck its worker', { heartbeats: [51_000, 55_000] }],
     [
-      'with nothing to come of it, after signs that it gave since a worker was killed',
+      'and did not continue, after signs of life since a worker was killed',
       { records: [recordAt(30_000)], heartbeats: [40_000, 41_000], strikes: [strike('kill', 'worker', [32_000, 32_000])] },
     ],
     ['as a lost claim, although nobody struck its worker', { reason: 'lost_claim', records: [] }],

@@ -1,5 +1,5 @@
-// What a good log is made with: the real trainer in memory, and scripted workers that lose attempts, finish late, leave gaps and give the same
-// answer to everything.
+// The parts that write a good log: the real trainer in memory, and scripted workers that lose attempts, finish late, leave gaps and give
+// the same answer to everything.
 import { createHash } from 'node:crypto';
 import type { TrainerDeps } from '../../../consumers/trainer/deps.ts';
 import { createCodec } from '../../../schemas/codec.ts';
@@ -106,7 +106,7 @@ function answersTo(request: TrajectoryRequested, behind: number): readonly Outgo
   return how === 'twice' ? [...records, ...records] : records;
 }
 
-/** A log, and a worker that answers what is asked for in it; its first turn is so many versions behind. */
+/** A log, and a worker that answers its requests. The first turn of each attempt is `behind` versions older than the request. */
 export async function newScriptedLog(behind = 1): Promise<{ readonly log: MemoryLog; readonly worker: Following }> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const events = codecReader(log.codec);

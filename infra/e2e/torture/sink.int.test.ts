@@ -7,7 +7,7 @@ import { useKafka } from '../../testing/kafka.ts';
 import { startTestStore } from '../../testing/store.ts';
 import { sinkPoints, tortureSink } from './sink-lane.ts';
 
-it('a sink that is killed and forgets its offsets doubles and loses nothing without a dedup window', { timeout: 400_000 }, async () => {
+it('a sink that is killed and loses its offsets duplicates and loses no row without deduplication', { timeout: 400_000 }, async () => {
   const [{ brokers, namespace }, store] = await Promise.all([useKafka(), startTestStore()]);
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-sink-torture-'));
   try {

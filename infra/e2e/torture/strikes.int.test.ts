@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The part of a world that these faults need, with a process per role; `killed` tells what ended the target. */
+/** The part of a world that these faults need, with a process per role; `killed` is the signal that ends the target. */
 function world(more: Partial<TortureWorld> = {}, victim: FaultTarget = 'store') {
   const roles = new Map<FaultTarget, ReturnType<typeof spawn>>(targets.map((target) => [target, spawn('sleep', ['600'])]));
   const killed = new Promise<string | null>((resolve) => {

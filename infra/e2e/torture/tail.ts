@@ -9,7 +9,7 @@ export interface CutTail {
   readonly from: number;
   /** The previous end. */
   readonly to: number;
-  /** Our records that are lost. */
+  /** The lost records, without transaction markers. */
   readonly records: readonly FetchedRecord[];
 }
 
@@ -39,7 +39,7 @@ const CONTROL = 0x20;
 
 /**
  * Removes the newest batches from each replica of a partition: `batches` or slightly more, within the newest segment. Undefined when they
- * contain no record of ours. Transactions are removed completely: losing only the marker would block every reader of committed records
+ * are only transaction markers. Transactions are removed completely: losing only the marker would block every reader of committed records
  * until an operator aborts the transaction with Kafka's own tools.
  */
 export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {

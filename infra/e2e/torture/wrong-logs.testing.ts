@@ -39,7 +39,7 @@ export const withoutEntry = (type: DecodedEvent['type'], nth = 1): RunFacts => (
   training: changed(good.training, { type, nth, change: () => [] }),
 });
 
-/** Records of the attempt that a step trained on. */
+/** An attempt that a step trained on. */
 export const trainedRow = (): StepTrajectory =>
   good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []))[9]!;
 

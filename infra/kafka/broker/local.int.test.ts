@@ -34,7 +34,7 @@ describe('local Kafka', () => {
     expect(second.brokers).toEqual(first.brokers);
   });
 
-  it('chooses other ports when a stranger has the remembered ones', async () => {
+  it('chooses other ports when another program has the remembered ones', async () => {
     const own = await ownKafka();
     const first = await own.start();
     await first.stop();
@@ -113,13 +113,13 @@ describe('local Kafka', () => {
     await expect.poll(() => segmentBytes(after)).toBe('1048576');
   });
 
-  it('stops when told to while it starts', async () => {
+  it('stops on request while it starts', async () => {
     const own = await ownKafka();
     const signal = AbortSignal.timeout(400);
     await expect(startLocalKafka({ dataDir: own.dataDir, libsDir: sharedLibsDir, logger: silentLogger, signal })).rejects.toThrow();
   });
 
-  it('shares one broker among the files of a run', async () => {
+  it('shares one broker among the files of a test run', async () => {
     const [first, second] = [await useKafka(), await useKafka()];
     expect(first.brokers).toEqual(second.brokers);
     expect(first.namespace).not.toBe(second.namespace);

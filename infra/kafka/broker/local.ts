@@ -180,7 +180,7 @@ async function launch(paths: LocalPaths, ports: LocalPorts, options: LocalKafkaO
   if (pid === undefined) throw new PlatformError('TOOLCHAIN_MISSING', 'starting the local Kafka: java could not be run');
   const broker = { pid, startedAt: (await describeProcess(pid))?.startedAt ?? '' };
   try {
-    // nobody could find a broker without a record: if the record cannot be written, the broker is ended
+    // no other process could find a broker without a record: if the record cannot be written, the broker is ended
     await writeRecord(paths, { ports, broker, owner: await ownIdentity() });
     await readyOrGone(brokersOf(ports), exited, options.signal);
   } catch (cause) {

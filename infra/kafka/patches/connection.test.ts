@@ -54,7 +54,7 @@ function responseOf(correlationId: number, body: Buffer): Buffer {
 it.each([
   ['its length', Buffer.from([0, 0, 1])],
   ['a large one', Buffer.concat([Buffer.from([0, 4, 0, 0]), Buffer.alloc(70_000)])],
-])('forgets the half of a response that a cut connection left behind: of %s', async (_part, half) => {
+])('discards the partial response that a lost connection left behind: a part of %s', async (_part, half) => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
   server.listen(0, '127.0.0.1');
@@ -76,7 +76,7 @@ it.each([
   for (const socket of sockets) socket.destroy();
 });
 
-it('puts responses together, however they come in, out of one buffer that is used again and again', () => {
+it('assembles responses from reads of any size, which all use the same buffer', () => {
   const sizes = fc.oneof(fc.nat(200), fc.integer({ min: 65_000, max: 200_000 }));
   fc.assert(
     fc.property(fc.array(sizes, { maxLength: 6 }), fc.array(fc.integer({ min: 1, max: 65_536 }), { minLength: 1 }), (bodies, cuts) => {

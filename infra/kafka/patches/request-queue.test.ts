@@ -46,7 +46,7 @@ it('sets no timer when nothing waits to be sent', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('sends what waited for an answer, and what waited for the end of a throttle', () => {
+it('sends requests that waited for a response, or for the end of a throttle', () => {
   const { queue, sent, push, answer } = setUp();
   push(1);
   push(2);

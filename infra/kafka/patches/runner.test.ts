@@ -31,7 +31,7 @@ it('reports no position from markers that were fetched before a seek', async () 
   expect(reported).toHaveBeenCalled();
 });
 
-it('ends fetchers that were made anew while their consumer was stopping', async () => {
+it('ends fetchers that were recreated while their consumer was stopping', async () => {
   const Made = createRequire(import.meta.url)('kafkajs/src/consumer/runner.js') as new (options: object) => {
     running: boolean;
     readonly fetchManager: { start(): Promise<void> };

@@ -88,7 +88,7 @@ function scriptedCluster(faults: SendFault[], slow: ReadonlySet<string> = new Se
 }
 
 describe('sending to several brokers', () => {
-  it('waits for the slow one before it tries again, and does not send to it twice', async () => {
+  it('waits for a slow one before it retries, and does not send to it twice', async () => {
     const { send, logs } = scriptedCluster(['lost before'], new Set(['2']));
     const messages = [0, 1].map((partition) => ({ key: String(partition), value: `v${partition}` }));
     const answers = await send({ acks: -1, topicMessages: [{ topic: 't', messages }] });

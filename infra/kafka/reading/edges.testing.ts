@@ -1,4 +1,4 @@
-// Shared by the tests of a log at its edges: a broker, our connection, and a third-party client.
+// Shared by the tests of edge cases of the log: a broker, our connection, and a third-party client.
 import type { Kafka } from 'kafkajs';
 import { afterAll, beforeAll } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';

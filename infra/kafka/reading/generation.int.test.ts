@@ -3,7 +3,7 @@ import type { GroupSession } from '../../../streams/core/ports.ts';
 import { foreign, full, kafka, server } from './edges.testing.ts';
 
 describe('a generation of a member', () => {
-  it('is over when the member begins to join again, not only when it has', async () => {
+  it('is over when the member starts to rejoin, not only when it has rejoined', async () => {
     const group = `${server.namespace}.leaving`;
     const deaf = foreign.consumer({ groupId: group, sessionTimeout: 4_000, rebalanceTimeout: 30_000 });
     await kafka.appendRaw('tasks', [{ key: null, value: Buffer.from('one'), partition: 0 }]);

@@ -90,7 +90,7 @@ describe('a generation of a member', () => {
 
   it.each<readonly [string, string, Partial<EachBatchPayload> | { readonly apiName: string }]>([
     ['the group is rebalancing', 'REBALANCING', {}],
-    ['its member joins again without a word', 'REQUEST', { apiName: 'JoinGroup' }],
+    ['its member rejoins without an event', 'REQUEST', { apiName: 'JoinGroup' }],
   ])('is over as soon as %s, and the next one commits', async (_what, name, payload) => {
     const { emit, committed, sessions, position } = await begin();
     await sessions[0]!.commit(position);
@@ -111,7 +111,7 @@ describe('a generation of a member', () => {
   it.each([
     ['retention deleted', { first: 10, offset: 4, skipped: [{ topic: 'tasks', partition: 0, from: 4, to: 10 }] }],
     ['the log lost with its newest records', { first: 2, offset: 40, skipped: [] }],
-  ])('goes on at the first record from a position that %s, and says so', async (_what, { first, offset, skipped }) => {
+  ])('moves to the first record from a position that %s, and reports it', async (_what, { first, offset, skipped }) => {
     const member = await begin(first, offset);
     const tell = () =>
       outOfRangeListeners.get('g')?.forEach((listener) => {
@@ -125,7 +125,7 @@ describe('a generation of a member', () => {
     expect(member.errors).toEqual([]);
   });
 
-  it('begins anew with another consumer when kafkajs fetches although joining failed half way', async () => {
+  it('starts another consumer when kafkajs fetches although joining failed halfway', async () => {
     const { emit, sessions, errors, made, position, committed } = await begin();
     emit('FETCH_START');
     emit('REQUEST', { apiName: 'JoinGroup' });

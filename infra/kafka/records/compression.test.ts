@@ -126,7 +126,7 @@ describe('decompress', () => {
 });
 
 describe('compressLz4', () => {
-  it('gives back what went in, small or large, and makes repeating text smaller', async () => {
+  it('can be reversed for data of any size, and makes repetitive text smaller', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 600 }), async (bytes, times) => {
         const plain = Buffer.concat(Array.from({ length: times }, () => bytes));

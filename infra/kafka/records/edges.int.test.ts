@@ -16,7 +16,7 @@ async function deleteBefore(topic: string, partition: number, offset: number): P
 }
 
 describe('records', () => {
-  it('begins at the first record that is left when the wanted one was deleted', async () => {
+  it('are read from the first remaining one when the requested one was deleted', async () => {
     await kafka.appendRaw(
       'rollouts',
       Array.from({ length: 6 }, (_, index) => ({ key: null, value: Buffer.from(`r${index}`), partition: 3 })),
@@ -35,7 +35,7 @@ describe('records', () => {
     expect((await kafka.reader().bounds('rollouts'))[3]).toEqual({ partition: 3, first: 4, end: 6 });
   });
 
-  it('goes on when records are deleted from under a reader that is behind', async () => {
+  it('are skipped and reported when they are deleted before a slow reader reads them', async () => {
     const topic = 'dead-letters';
     await kafka.appendRaw(topic, [
       { key: null, value: Buffer.from('old') },
@@ -65,7 +65,7 @@ describe('records', () => {
     expect(skipped).toEqual([{ topic, partition: 0, from: 2, to: 5 }]);
   });
 
-  it('takes large records, and refuses larger ones before anything is sent', async () => {
+  it('may be large, and larger ones are refused before anything is sent', async () => {
     const large = Buffer.alloc(MAX_RECORD_BYTES - 1_000, 'x');
     const [place] = await kafka.appendRaw('tasks', [{ key: null, value: large, partition: 0 }]);
     const batches: LogBatch[] = [];
@@ -80,7 +80,7 @@ describe('records', () => {
     await expect(writer.append([tooLarge])).rejects.toMatchObject({ code: 'RECORD_TOO_LARGE' });
   });
 
-  it('fails only the call whose record the broker finds too large', async () => {
+  it('fail only the call whose record the broker finds too large', async () => {
     const admin = foreign.admin();
     await admin.connect();
     await admin.createTopics({
@@ -98,7 +98,7 @@ describe('records', () => {
     expect(results[1]).toMatchObject({ reason: { code: 'RECORD_TOO_LARGE' } });
   });
 
-  it('splits what is more than a request takes, and answers in order', async () => {
+  it('are split into several requests if one cannot take them, and their positions are returned in order', async () => {
     const records = Array.from({ length: 30 }, (_, index) => ({ key: null, value: Buffer.alloc(200_000, index), partition: index % 2 }));
     const places = await kafka.appendRaw('tasks', records);
     for (const partition of [0, 1]) {
@@ -108,7 +108,7 @@ describe('records', () => {
     expect(places.map(({ partition }) => partition)).toEqual(records.map(({ partition }) => partition));
   });
 
-  it('reads what others wrote: compressed, without key, with repeated and empty headers', async () => {
+  it('of other clients are read: compressed, without key, with repeated and empty headers', async () => {
     const producer = foreign.producer();
     await producer.connect();
     const headers = { twice: ['first', 'second'], once: 'x' };

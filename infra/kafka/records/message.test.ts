@@ -29,14 +29,14 @@ describe('an event as a message', () => {
     expect(messageOf(expired('x', 0), context).headers).not.toHaveProperty('traceparent');
   });
 
-  it('tells every time to the microsecond', () => {
+  it('has its time in microseconds', () => {
     expect(at(0)).toBe('1970-01-01T00:00:00.000000Z');
     expect(at(7)).toBe('1970-01-01T00:00:00.000007Z');
     expect(at(-1)).toBe('1969-12-31T23:59:59.999999Z');
     expect(at(Number.MAX_SAFE_INTEGER - 1)).toBe('2255-06-05T23:47:34.740990Z');
   });
 
-  it('is refused when no topic would take it', () => {
+  it('is refused when no topic would accept it', () => {
     const outgoing = heartbeat('e');
     const large = { ...outgoing, event: { ...outgoing.event, worker_id: 'w'.repeat(MAX_RECORD_BYTES) } } as OutgoingEvent;
     expect(() => messageOf(large, context)).toThrow(expect.objectContaining({ code: 'RECORD_TOO_LARGE' }));

@@ -34,7 +34,7 @@ describe('record batches of the Java client', () => {
     expect(Object.getPrototypeOf(third)).toBe(Object.prototype);
   });
 
-  it('tells transactions and their markers', async () => {
+  it('recognizes transactions and their markers', async () => {
     const records = await decodeRecordBatches(Buffer.concat([bytesOf('transactional'), bytesOf('marker')]));
     expect(records).toMatchObject([
       { offset: 7, isControlRecord: false, batchContext: { producerId: '4242', inTransaction: true } },
@@ -42,7 +42,7 @@ describe('record batches of the Java client', () => {
     ]);
   });
 
-  it('takes the time of the broker where the topic says so', async () => {
+  it('uses the append time of the broker if the topic says so', async () => {
     expect(await decodeRecordBatches(bytesOf('appendTime'))).toMatchObject([{ offset: 9, timestampMs: 1_760_000_000_000 }]);
   });
 
@@ -56,7 +56,7 @@ describe('record batches of the Java client', () => {
     expect(await decodeRecordBatches(Buffer.alloc(0))).toEqual([]);
   });
 
-  it.each(['gzip', 'snappy', 'lz4', 'zstd'])('makes one record of a batch of %s that cannot be unpacked', async (name) => {
+  it.each(['gzip', 'snappy', 'lz4', 'zstd'])('makes one record of a %s batch that cannot be decompressed', async (name) => {
     const broken = Buffer.from(bytesOf(name));
     broken.fill(0xee, 70);
     const records = await decodeRecordBatches(Buffer.concat([bytesOf('none'), broken]));
@@ -67,7 +67,7 @@ describe('record batches of the Java client', () => {
     expect(last.value?.equals(broken.subarray(61))).toBe(true);
   });
 
-  it('makes one record of a batch with an unknown compression, or whose records do not add up', async () => {
+  it('makes one record of a batch with an unknown compression, or with a truncated record', async () => {
     const unknown = Buffer.from(bytesOf('gzip'));
     unknown[22] = 7;
     expect((await decodeRecordBatches(unknown))[0]?.headers[UNREADABLE_HEADER]?.toString()).toContain('compression 7');
@@ -77,7 +77,7 @@ describe('record batches of the Java client', () => {
     expect((await decodeRecordBatches(short))[0]?.headers[UNREADABLE_HEADER]?.toString()).toContain('cut off');
   });
 
-  it('never throws at packed bytes of any kind', async () => {
+  it('never throws, whatever the compressed bytes are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.constantFrom(1, 2, 3, 4, 5), async (body, codec) => {
         const batch = Buffer.concat([bytesOf('gzip').subarray(0, 61), body]);

@@ -62,7 +62,7 @@ describe('what is written to Kafka', () => {
     expect(bytesOnDisk('rollouts') - before).toBeGreaterThan(written);
   });
 
-  it('has a text that occurs often once, and every reader sees it everywhere', async () => {
+  it('contains a repeated text once, and readers restore it in every turn', async () => {
     const before = (await readAll(kafka)).length;
     const shared = page('shared');
     const results = Array.from({ length: 30 }, () => shared);
@@ -106,7 +106,7 @@ describe('what is written to Kafka', () => {
     await expect.poll(() => grouped.map(resultOf), { timeout: 15_000 }).toEqual(expected);
   });
 
-  it('has nothing twice after its writer has started again', async () => {
+  it('contains no text twice after a restart of its writer', async () => {
     const other = connect({ sharedTextBytes: 1_000_000 });
     onTestFinished(() => other.close());
     const [before] = await kafka.raw('texts').bounds();

@@ -168,7 +168,7 @@ describe('texts that turns share', () => {
     expect(again?.headers[TEXT_HEADER]).toBeDefined();
   });
 
-  it('are told when they are gone, and the turn is delivered without', async () => {
+  it('are reported when they are missing, and the turn is delivered without them', async () => {
     const topic = textsTopic();
     const writer = new TextWriter({ topic, maxBytes: 1_000_000, logger: silentLogger });
     const events = [turnWith(long('a page')), turnWith(long('a page'))];
@@ -189,7 +189,7 @@ describe('texts that turns share', () => {
     expect(counted).toEqual(Array.from({ length: 2 }, () => ['kafka_missing_texts_total', { topic: 'rollouts' }, 2]));
   });
 
-  it('are not waited for without end', async () => {
+  it('are not waited for forever', async () => {
     const topic = textsTopic();
     const writer = new TextWriter({ topic, maxBytes: 1_000_000, logger: silentLogger });
     const events = [turnWith(long('a page'))];
@@ -204,7 +204,7 @@ describe('texts that turns share', () => {
 });
 
 describe('references', () => {
-  it('are read as they were written; other headers of that name are none', () => {
+  it('are parsed as they were written; other values of the header are no references', () => {
     const reference = { at: 1_234, sha256: 'a'.repeat(64) };
     expect(parseTextHeader(Buffer.from(textHeader(reference)))).toEqual(reference);
     for (const other of ['', '12', `-1:${'a'.repeat(64)}`, `1:${'A'.repeat(64)}`, `1:${'a'.repeat(64)}x`])
@@ -212,7 +212,7 @@ describe('references', () => {
     expect(parseTextHeader(undefined)).toBeUndefined();
   });
 
-  it('change nothing where no empty text lies', () => {
+  it('change nothing if there is no empty text at their position', () => {
     const value = Buffer.from([0, 1, 2]);
     expect(withText(value, 1, Buffer.from('text'))).toBe(value);
     expect(withText(value, 9, Buffer.from('text'))).toBe(value);

@@ -9,7 +9,7 @@ const kafkaOf = (): Kafka =>
 const givenUp = (type: string): Error =>
   Object.assign(new Error('retries exceeded', { cause: Object.assign(new Error(type), { type, retriable: true }) }), { retriable: false });
 
-it('asks again while a group has no coordinator, although kafkajs has given up', async () => {
+it('retries while a group has no coordinator, although kafkajs has given up', async () => {
   vi.useFakeTimers();
   try {
     let tries = 0;
@@ -25,7 +25,7 @@ it('asks again while a group has no coordinator, although kafkajs has given up',
   }
 });
 
-it('does not ask again for what stays as it is', async () => {
+it('does not retry after a final error', async () => {
   const work = vi.fn(() => Promise.reject(givenUp('GROUP_AUTHORIZATION_FAILED')));
   await expect(createSharedAdmin(kafkaOf()).use('asking', work)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   expect(work).toHaveBeenCalledTimes(1);

@@ -21,7 +21,7 @@ function connect(namespace: string): KafkaConnection {
 }
 
 describe('topics', () => {
-  it('are made once, and found unchanged afterwards', async () => {
+  it('are created once, and unchanged afterwards', async () => {
     const kafka = connect(randomNamespace());
     expect(await kafka.topics.list()).toEqual([]);
     const first = await kafka.topics.apply(topicPlanOf(settings));
@@ -48,7 +48,7 @@ describe('topics', () => {
     });
   });
 
-  it('refuse more partitions of a topic whose order is one order, by its name', async () => {
+  it('refuse a second partition of a topic that must have exactly one, and name it', async () => {
     const namespace = randomNamespace();
     const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
@@ -63,7 +63,7 @@ describe('topics', () => {
     });
   });
 
-  it('take a new retention, and keep what others configured', async () => {
+  it('take a new retention, and keep other settings', async () => {
     const namespace = randomNamespace();
     const kafka = connect(namespace);
     await kafka.topics.apply(topicPlanOf(settings));
@@ -87,7 +87,7 @@ describe('topics', () => {
       .toMatchObject({ 'retention.ms': '86400000', 'segment.bytes': '104857600', 'max.message.bytes': '8388608' });
   });
 
-  it('say why the cluster refuses them', async () => {
+  it('report why the cluster refuses them', async () => {
     const kafka = connect(randomNamespace());
     const plan = topicPlanOf({ ...settings, replication: 3 });
     await expect(kafka.topics.apply(plan)).rejects.toMatchObject({

@@ -132,7 +132,7 @@ function assertNoShrink(plan: TopicPlan, existing: readonly ExistingTopic[]): vo
     if (found === undefined || found.partitions <= partitions) return [];
     return SCALABLE.has(topic)
       ? [`${topic} has ${found.partitions} partitions, ${partitions} are configured: configure at least ${found.partitions}`]
-      : [`${topic} has ${found.partitions} partitions and must have exactly ${partitions}: its order is one order. Use another namespace`];
+      : [`${topic} has ${found.partitions} partitions and must have exactly ${partitions}: its order is total. Use another namespace`];
   });
   if (larger.length > 0) {
     throw new PlatformError('TOPIC_MISMATCH', `applying topics: ${larger.join('; ')}. Topics are never shrunk`);

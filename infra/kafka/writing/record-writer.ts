@@ -4,7 +4,7 @@
 // one, so that many small calls need few requests.
 // - Delivery is at least once: an outage is waited out with backoff. A failed producer is replaced, because its sequence numbers can no
 // longer be trusted; its records are sent again and may then be in the log twice, with the same event id.
-// - Nothing is stored elsewhere: records that were not acknowledged when the process dies are lost, and their callers know it.
+// - Nothing is stored elsewhere: records that were not acknowledged when the process dies may be lost; their calls have not resolved.
 import type { Kafka } from 'kafkajs';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';

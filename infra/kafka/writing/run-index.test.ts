@@ -40,7 +40,7 @@ async function entries(log: MemoryLog, runs: readonly string[]): Promise<void> {
 }
 
 describe('the index of runs', () => {
-  it('knows that a run has not begun without looking at what others wrote', async () => {
+  it('knows that a run has not begun without reading what others wrote', async () => {
     const log = new MemoryLog();
     await entries(
       log,
@@ -53,7 +53,7 @@ describe('the index of runs', () => {
     expect(looks()).toBe(0);
   });
 
-  it('is completed once, out of a ledger that is older than it', async () => {
+  it('is completed once, from a ledger that is older than it', async () => {
     const log = new MemoryLog();
     await entries(log, ['a', 'a', 'b', 'a', 'c']);
     const { index, looks } = rig(log);
@@ -81,7 +81,7 @@ describe('the index of runs', () => {
     expect(looks()).toBe(1);
   });
 
-  it('passes over records that are none of its own', async () => {
+  it('ignores foreign records', async () => {
     const text = (key: string, value: string) => ({ key, value: Buffer.from(value) });
     const { index } = rig(new MemoryLog(), [text('a', '{'), text('b', '{"training":-1,"policies":0}'), text('c', 'null'), COMPLETE_RECORD]);
     for (const run of ['a', 'b', 'c']) expect(await index.startOf(run)).toBeUndefined();

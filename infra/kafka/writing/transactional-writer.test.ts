@@ -39,7 +39,7 @@ async function open(failAt?: string) {
 }
 
 describe('a transaction', () => {
-  it('does everything in a named step, in the order of the table', async () => {
+  it('makes every request in a named step, in the order of the table', async () => {
     const { watched, writer } = await open();
     await writer.commit([record], offsets);
     expect(watched.effects).toEqual([
@@ -51,7 +51,7 @@ describe('a transaction', () => {
     expect(watched.points).toEqual(stepsOf('trainer.commit').flatMap((step) => [`${step}.before`, `${step}.after`]));
   });
 
-  it('is taken back when a step fails, whose second point is not reached', async () => {
+  it('is aborted when a step fails, and the second crash point of the step is not reached', async () => {
     const { watched, writer } = await open('sendOffsets');
     await expect(writer.commit([record], offsets)).rejects.toMatchObject({ code: 'KAFKA_UNAVAILABLE' });
     expect(watched.points.at(-1)).toBe('trainer.commit.offsets.before');

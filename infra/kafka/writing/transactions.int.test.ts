@@ -24,7 +24,7 @@ async function readAll(topic: 'rollouts' | 'training' | 'evaluations' | 'questio
 }
 
 describe('transactions of others', () => {
-  it('passes over aborted records and markers, and knows where it is', async () => {
+  it('deliver no aborted records or markers, but the positions after them', async () => {
     const topic = 'evaluations';
     const seen: LogBatch[] = [];
     const following = await kafka
@@ -46,7 +46,7 @@ describe('transactions of others', () => {
     await expect.poll(() => values(seen), { timeout: 10_000 }).toEqual(['kept']);
   });
 
-  it('holds a read to the end back until an open transaction is decided', async () => {
+  it('hold a read to the end back until an open one is decided', async () => {
     const topic = 'questions';
     const open = await openTransaction('open');
     await open.send({ topic: full(topic), messages: [{ value: 'undecided' }] });
@@ -61,7 +61,7 @@ describe('transactions of others', () => {
     expect(values(await read)).toEqual(['undecided']);
   });
 
-  it('reports the positions behind markers to members of a group, too', async () => {
+  it('report the positions after markers to members of a group, too', async () => {
     const topic = 'policies';
     const group = `${server.namespace}.markers`;
     const aborted = await openTransaction('aborted-2');
@@ -84,7 +84,7 @@ describe('transactions of others', () => {
 });
 
 describe('transactions', () => {
-  it('refuses what is too large, and goes on', async () => {
+  it('refuse an event that is too large, and go on', async () => {
     const writer = await kafka.transactional(`${server.namespace}.large`);
     onTestFinished(() => writer.close());
     const event = expired('large', 0);

@@ -6,7 +6,7 @@ import { idsOf, unique, type LogUnderTest } from './log-under-test.ts';
 
 export function groupsContract(backend: string, open: () => Promise<LogUnderTest>): void {
   describe(`log contract: ${backend}: groups`, () => {
-    it('delivers from the committed offset, commits with metadata, and goes on there', async () => {
+    it('delivers from the committed offset, commits with metadata, and continues there', async () => {
       const log = await open();
       const group = log.groupName(unique('g'));
       await log.setOffsets(group, await endPositions(log));
@@ -54,7 +54,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       expect(new Set(assigned).size).toBe((await log.reader().bounds('tasks')).length);
     });
 
-    it('shares the partitions among members, and gives them back when one leaves', async () => {
+    it('shares the partitions among members, and reassigns them when one leaves', async () => {
       const log = await open();
       const group = log.groupName(unique('g'));
       await log.setOffsets(group, await endPositions(log));
@@ -95,7 +95,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       });
     });
 
-    it('delivers again what a handler failed at, and says so', async () => {
+    it('delivers a batch again if its handler failed, and reports the error', async () => {
       const log = await open();
       const group = log.groupName(unique('g'));
       await log.setOffsets(group, await endPositions(log));
@@ -137,7 +137,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       await expect.poll(() => seen.ids, { timeout: 20_000 }).toEqual([id]);
     });
 
-    it('says of a group that committed nothing that it has none', async () => {
+    it('reports no offsets for a group that committed nothing', async () => {
       const log = await open();
       const offsets = await log.offsets.fetch(log.groupName(unique('g')), 'rollouts');
       expect(offsets).toEqual((await log.reader().bounds('rollouts')).map(({ partition }) => ({ partition, offset: -1, metadata: '' })));

@@ -17,7 +17,7 @@ export function readingContract(backend: string, open: () => Promise<LogUnderTes
       await writer.close();
     });
 
-    it('follows from given positions, tells where it is, and goes on with what is written later', async () => {
+    it('follows from given positions, reports its positions, and continues with what is written later', async () => {
       const log = await open();
       const writer = await log.writer();
       const from = await ends(log, 'rollouts');

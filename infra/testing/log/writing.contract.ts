@@ -9,7 +9,7 @@ const codec = createCodec();
 
 export function writingContract(backend: string, open: () => Promise<LogUnderTest>): void {
   describe(`log contract: ${backend}: writing`, () => {
-    it('answers for each event where it was put, and reads it back with its headers', async () => {
+    it('returns the position of each event, and reads it back with its headers', async () => {
       const log = await open();
       const writer = await log.writer();
       const from = await ends(log, 'rollouts');

@@ -6,25 +6,25 @@ vi.setConfig({ testTimeout: 600_000 });
 const check = (question: string, ...answers: readonly string[]) =>
   checkQuestions([{ id: 'q', question, answers: answers.length === 0 ? ['Vienna'] : answers }]).faults.map(({ kind }) => kind);
 
-describe('a question is refused when', () => {
+describe('the faults of a question when', () => {
   const cases: readonly (readonly [string, string, readonly string[], readonly string[]])[] = [
     ['nothing is wrong', 'What is the capital of the country whose Internet country code is .at?', ['Vienna'], []],
-    ['it is not of the grammar', 'Which capital has the most music?', ['Vienna'], ['unreadable']],
-    ['a clause of it is not', 'What is the capital of the country whose king is Otto?', ['Vienna'], ['unreadable']],
-    ['nothing fits it', 'What is the capital of the country whose Internet country code is .zz?', ['Vienna'], ['no_country']],
+    ['it does not follow the grammar', 'Which capital has the most music?', ['Vienna'], ['unreadable']],
+    ['one of its clauses does not', 'What is the capital of the country whose king is Otto?', ['Vienna'], ['unreadable']],
+    ['no country fits it', 'What is the capital of the country whose Internet country code is .zz?', ['Vienna'], ['no_country']],
     [
-      'several fit it',
+      'several countries fit it',
       'What is the capital of the country whose population is between 1,000,000 and 9,000,000?',
       ['Vienna'],
       ['several_countries'],
     ],
     [
-      'an inner part fits several',
+      'a nested description fits several countries',
       'What is the capital of the country that has the longest land border with the country whose total area is between 1 and 9,000,000 sq km?',
       ['Vienna'],
       ['no_country'],
     ],
-    ['its answer is another one', 'What is the capital of the country whose Internet country code is .at?', ['Graz'], ['wrong_answer']],
+    ['its answer is wrong', 'What is the capital of the country whose Internet country code is .at?', ['Graz'], ['wrong_answer']],
     [
       'it has two answers',
       'What is the capital of the country whose Internet country code is .at?',
@@ -32,14 +32,14 @@ describe('a question is refused when', () => {
       ['wrong_answer', 'second_answer'],
     ],
     [
-      'the field names another one',
+      'the field holds another possible answer',
       'What is the national symbol of the country whose Internet country code is .tz?',
       ['giraffe'],
       ['second_answer'],
     ],
-    ['it tells its answer', 'What is the capital of the country whose capital is Vienna?', ['Vienna'], ['told']],
+    ['it contains its answer', 'What is the capital of the country whose capital is Vienna?', ['Vienna'], ['told']],
     [
-      'it is read over a border',
+      'its answer is about another neighbor',
       'What is the capital of the country that has the longest land border with the country whose capital is Vienna?',
       ['Prague'],
       ['wrong_answer'],
@@ -57,13 +57,13 @@ describe('a question is refused when', () => {
       ['needless_clause'],
     ],
     [
-      'a clause of a country within can be left out',
+      'a clause of a nested country can be left out',
       `${bordered} whose Internet country code is .pt and whose total area is between 90,000 and 100,000 sq km?`,
       'Madrid',
       ['needless_clause'],
     ],
     [
-      'one outer clause is enough, so that the look-ups behind it can be skipped',
+      'one outer clause is enough, so that the other lookups can be skipped',
       'What is the capital of the country whose Internet country code is .es and that has a land border with the country whose Internet country code is .pt?',
       'Madrid',
       ['needless_clause', 'needless_clause', 'needless_clause'],
@@ -72,13 +72,13 @@ describe('a question is refused when', () => {
     ['a figure that changes has no year', 'What is the capital of the country whose population is 8,665,550?', 'Vienna', ['undated']],
     ['a figure that changes has its year', 'What is the capital of the country whose population in 2015 was 8,665,550?', 'Vienna', []],
     [
-      'a partner of trade has no year',
+      'a trade partner has no year',
       'What is the capital of the country that takes the largest share of the exports of the country whose Internet country code is .at?',
       'Berlin',
       ['undated'],
     ],
     [
-      'whoever holds an office is asked for',
+      'it asks for the holder of an office',
       'Who is the chief of state of the country whose Internet country code is .no?',
       'King HARALD V',
       ['second_answer', 'undated'],
@@ -86,12 +86,12 @@ describe('a question is refused when', () => {
   ])('%s', (...[, question, answer, kinds]) => {
     expect(check(question, answer)).toEqual(kinds);
   });
-  it('it says that it needs other look-ups than it does', () => {
+  it('it claims a wrong number of lookups', () => {
     const question = { id: 'q', question: `${bordered} whose Internet country code is .pt?`, answers: ['Madrid'] };
     expect(checkQuestions([{ ...question, hops: 3 }])).toMatchObject({ faults: [], lookups: { mean: 3, counts: [0, 0, 0, 1] } });
     expect(checkQuestions([{ ...question, hops: 4 }]).counts).toEqual({ wrong_hops: 1 });
   });
-  it('another one says the same', () => {
+  it('another one has the same words', () => {
     const question = 'What is the capital of the country whose Internet country code is .at?';
     const { counts } = checkQuestions(['a', 'b'].map((id) => ({ id, question, answers: ['Vienna'] })));
     expect(counts).toEqual({ duplicate: 1 });

@@ -37,7 +37,7 @@ export function undatedIn({ asked, clauses }: ReadQuestion): readonly string[] {
 
 const GOVERNMENT = 'Government';
 
-/** `whose <this> <value>`, and the field that holds the value. */
+/** The phrase before a value, and the field that holds the value. */
 const values: readonly (readonly [string, readonly string[]])[] = [
   ['whose capital is ', [GOVERNMENT, 'Capital', 'name']],
   ['whose national anthem is ', [GOVERNMENT, 'National anthem', 'name']],
@@ -55,7 +55,7 @@ const values: readonly (readonly [string, readonly string[]])[] = [
   ['whose major seaport is ', ['Transportation', 'Ports and terminals', 'major seaport(s)']],
 ];
 
-/** `whose <this> <word>`, and the field that contains the word. */
+/** The phrase before a word, and the field that contains the word. */
 const wordsIn: readonly (readonly [string, readonly string[]])[] = [
   ['whose capital has a name with the word ', [GOVERNMENT, 'Capital', 'name']],
   ['whose national anthem has a name with the word ', [GOVERNMENT, 'National anthem', 'name']],
@@ -100,7 +100,7 @@ const figures: Readonly<Record<string, readonly [unit: string, path: readonly st
 /** Figures that do not change. */
 const LASTING: ReadonlySet<string> = new Set(['total area', 'coastline', 'total length of land boundaries']);
 
-/** Clauses that lead to another country. */
+/** Phrases that lead to another country, and the relation that each states. */
 const leads: readonly (readonly [RegExp, string])[] = [
   [/^that has the longest land border with /, 'longest_border'],
   [/^that has the shortest land border with /, 'shortest_border'],

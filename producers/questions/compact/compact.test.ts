@@ -54,7 +54,7 @@ describe('combine', () => {
     const kept = combine(austria, [euros, many]);
     expect(kept).toEqual([euros, many]);
   });
-  it('leaves out what is not needed, and refuses what fits another country', () => {
+  it('leaves out facts that are not needed, and rejects a fact about another country', () => {
     const vienna = says('capital', 'Vienna');
     expect(combine(austria, [euros, many, vienna])).toEqual([vienna]);
     expect(combine(austria, [says('capital', 'Prague')])).toBeUndefined();
@@ -63,14 +63,14 @@ describe('combine', () => {
 
 describe('decompose', () => {
   const parts = decompose(austria, 'Capital, name', createRandom(1));
-  it('asks for other things about the same country, the same each time', () => {
+  it('asks for other fields of the same country, the same ones for the same seed', () => {
     expect(parts.length).toBeGreaterThan(10);
     expect(parts.map(({ label }) => label)).not.toContain('Capital, name');
     for (const { text } of parts) expect(text).toMatch(/Austria\?$/);
     expect(decompose(austria, 'Capital, name', createRandom(1)).map(({ text }) => text)).toEqual(parts.map(({ text }) => text));
     expect(decompose(austria, 'Capital, name', createRandom(2)).map(({ text }) => text)).not.toEqual(parts.map(({ text }) => text));
   });
-  it('reads no answer that tells the country by itself', () => {
+  it('uses no answer that identifies the country by itself', () => {
     const clauses = parts.flatMap(({ read }) => read(austria, createRandom(3)) ?? []);
     expect(clauses.length).toBeGreaterThan(5);
     for (const clause of clauses) {
@@ -90,7 +90,7 @@ describe('searchFacts', () => {
     expect(found.searches).toHaveLength(MAX_SEARCHES);
     expect(found).toMatchObject({ clauses: [], pages: [] });
   });
-  it('opens two pages at most, and reads in one what the search does not show', async () => {
+  it('opens two pages at most, and takes from a page what the search results do not show', async () => {
     const told = parts.filter(({ read }) => read(austria, createRandom(3)) !== undefined).slice(0, 2);
     const hiding: Tool = {
       name: 'search',
@@ -102,7 +102,7 @@ describe('searchFacts', () => {
     expect(found.pages).toEqual([austria.url]);
     expect(found.clauses.length).toBeGreaterThan(0);
   });
-  it('takes no answer of a search that failed', async () => {
+  it('takes no answer from a failed search', async () => {
     const failing: Tool = {
       name: 'search',
       call: async (query, stop) => ({ ...(await search.call(query, stop)), status: 'error', errorType: 'http_500' }),
@@ -126,11 +126,11 @@ describe('the questions of the compact recipe', () => {
     expect(await writeCompactQuestions(1, options)).toEqual(written);
     expect(written.accepted.every(({ dataset }) => dataset === COMPACT_DATASET)).toBe(true);
   });
-  it('are found right by a program apart from the writer', () => {
+  it('pass checkQuestions, which shares no code with the writer', () => {
     const report = checkQuestions(written.accepted.map(({ question_id: id, question, answers }) => ({ id, question, answers })));
     expect(report).toMatchObject({ questions: 50, faults: [] });
   });
-  it('need at least two facts, none of more than five searches and two pages', () => {
+  it('need at least two facts, found in at most five searches and two pages', () => {
     for (const { question, history, gates, evidence } of written.accepted) {
       expect(question.match(/\bwhose\b/g)!.length).toBeGreaterThanOrEqual(2);
       expect(history.map(({ action }) => action)).toEqual(['seed', 'compose']);
@@ -148,7 +148,7 @@ describe('the questions of the compact recipe', () => {
       new Set(written.accepted.filter((one) => one.split === split).map(({ evidence }) => evidence.at(-1)!.title));
     for (const title of titles('train')) expect(titles('heldout')).not.toContain(title);
   });
-  it('come with the candidates that a gate refused, and its name', () => {
+  it('come with the rejected candidates and the names of the failed gates', () => {
     expect(written.rejected.length).toBeGreaterThan(0);
     for (const { reason, gates } of written.rejected) {
       expect(reason).toBe(

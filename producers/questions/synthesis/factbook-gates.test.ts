@@ -26,19 +26,19 @@ const asked = (description: CountryDescription, end = austria, answer = 'Vienna'
 
 describe('a clause is needed', () => {
   const euros = says('currency', 'euros');
-  it('when the rest fits places with other answers', () => {
+  it('when the other clauses also fit countries with other answers', () => {
     const many = between('population', [8_000_000, 10_000_000], 2015);
     expect(solve(all(euros, many))).toEqual([austria]);
     expect(needless(asked(all(euros, many)))).toEqual([]);
     expect(needless(asked(all(euros, says('internet_code', '.at'))))).toEqual(['the country whose exchange rates are quoted in euros']);
   });
-  it('within another one, when another country would lead elsewhere', () => {
+  it('in a nested description, when another country would lead elsewhere', () => {
     const belgium = all(says('internet_code', '.be'));
     const bordering = related('border', belgium);
     expect(needless(asked(all(related('longest_border', belgium)), france, 'Paris'))).toEqual([]);
     expect(needless(asked(all(says('internet_code', '.fr'), bordering), france, 'Paris'))).toHaveLength(1);
   });
-  it('not for places of another year, or whose figure is not clear', () => {
+  it('not because of countries whose figure is unclear or of another year', () => {
     const population = figureOf(austria, quantity('population'));
     expect(population).toMatchObject({ kind: 'figure', year: 2015 });
     // there are no figures for 1999, so without the code nothing is known to fit
@@ -48,14 +48,14 @@ describe('a clause is needed', () => {
 });
 
 describe('what changes with time', () => {
-  it('names its year', () => {
+  it('must name its year', () => {
     const dollars = (year?: number) => outdatedIn(all(between('gdp_per_head', [46_000, 47_000], year), says('internet_code', '.at')));
     expect(dollars()).toEqual(['GDP - per capita (PPP) of Austria changes with time, and no year is named']);
     expect(dollars(2014)).toEqual([]);
     expect(dollars(2003)).toEqual(['GDP - per capita (PPP) of Austria is of 2003']);
     expect(outdatedIn(all(between('area', [80_000, 90_000]), says('internet_code', '.at')))).toEqual([]);
   });
-  it('is no office, and no trade without a year', () => {
+  it('includes every office, and trade without a year', () => {
     expect(outdatedIn(all(says('chief_of_state', 'King HARALD V')))[0]).toMatch(/whoever holds the office/);
     const at = all(says('internet_code', '.at'));
     expect(outdatedIn(all(related('export_partner', at)))[0]).toMatch(/^Exports - partners of Austria changes/);
@@ -68,14 +68,14 @@ describe('what changes with time', () => {
   });
 });
 
-it('sees other ways to read the words', () => {
+it('finds other readings of the words', () => {
   const inner = all(between('coastline', [1_000, 4_000]), related('border', all(says('internet_code', '.it'))));
   const described = all(related('shortest_border', inner));
   expect(misreadIn(asked(described, austria))).toBeInstanceOf(Array);
   expect(misreadIn(asked(all(says('internet_code', '.at'))))).toEqual([]);
 });
 
-it('wants something to search for in the country that a question begins with', () => {
+it('requires something to search for in the country from which a question starts', () => {
   const vague = all(between('area', [1, 5]));
   expect(isSearchable(vague)).toBe(false);
   expect(isSearchable(all(says('internet_code', '.at'), related('border', vague)))).toBe(false);
@@ -83,7 +83,7 @@ it('wants something to search for in the country that a question begins with', (
 });
 
 describe('bounds around a figure', () => {
-  it('hold it, and are wider than before', () => {
+  it('contain it, and are wider than the bounds before', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2_000_000_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (value, at) => {
         let wider = 0;
@@ -99,7 +99,7 @@ describe('bounds around a figure', () => {
     );
     expect(boundsAround(0, 0, 0.5)).toBeUndefined();
   });
-  it('are said with separators of thousands', () => {
+  it('are written with thousands separators', () => {
     expect([0, 7, 1_234, 1_234_567, 46.4, 2.855].map(sayNumber)).toEqual(['0', '7', '1,234', '1,234,567', '46.4', '2.855']);
   });
 });

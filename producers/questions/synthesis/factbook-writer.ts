@@ -255,7 +255,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 }
 
-/** A writer with its own set of held-out countries, which the first seeds determine. It grows the wanted questions, or all of them. */
+/** A writer with its own set of held-out countries, which `seeds` draws. It grows the seed questions in `wanted`; by default all. */
 export const createFactbookWriter = (wanted?: readonly string[]): QuestionWriter<FactbookState> => new FactbookWriter(wanted);
 
 /** The seed questions of this writer, each about one field of one country. */

@@ -151,7 +151,7 @@ export function fitting(description: CountryDescription, reading: FitOptions): P
   return new Set([...first].filter((profile) => others.every((set) => set.has(profile))));
 }
 
-/** Every profile that a description may fit; none when a nested description fits no profile. */
+/** Every profile that a description may fit; none when a nested description does not fit exactly one profile. */
 export function solve(description: CountryDescription): readonly Profile[] {
   const inner = description.kind === 'name' ? [] : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [clause.to] : []));
   return inner.every((one) => solve(one).length === 1) ? [...fitting(description, { surety: 'may' })] : [];

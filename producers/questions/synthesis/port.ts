@@ -70,7 +70,7 @@ export interface QuestionWriter<S> {
   inject(draft: Draft<S>, options: InjectOptions): Promise<Edited<S> | undefined>;
   /** Blurs a detail; undefined when there is none to blur. */
   fuzz(draft: Draft<S>, options: FuzzOptions): Promise<Edited<S> | undefined>;
-  /** False while the draft is not a question of its own: it still contains a construction aid, or is still the seed. */
+  /** False while the draft is not a question of its own: a name still stands for a description, or it is too close to the seed. */
   isComplete(draft: Draft<S>): boolean;
   wellFormed(draft: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;
   timely(draft: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;

@@ -1,5 +1,5 @@
 // How countries lead to each other: borders, trade, and independence from another country. A relation lists the countries that are related
-// to a given one; a strict relation lists at most one. Trade changes, so trade relations state a year.
+// to a given one; a strict relation lists at most one, except in a tie. Trade changes, so trade relations state a year.
 import { bordersOf, fieldOf, profileNamed } from '../../factbook/profiles.ts';
 import type { Profile } from '../../factbook/profiles.ts';
 

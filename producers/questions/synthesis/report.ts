@@ -71,7 +71,7 @@ export interface SynthesisTally {
   report(rest: Pick<SynthesisReport, 'writer' | 'dataset' | 'seed' | 'seeds' | 'walks' | 'directSamples' | 'seconds'>): SynthesisReport;
 }
 
-/** An empty account. */
+/** An empty tally. */
 export function createAccount(): SynthesisTally {
   const gates = new Map<string, { asked: number; passed: number }>();
   const accepted: CountedQuestion[] = [];

@@ -1,5 +1,5 @@
-// Alternative readings of a description. A clause is about the country before it; it can also be read as being about a country further out,
-// as long as no country in between has been closed.
+// Alternative readings of a description. A clause is about the country before it; it can also be read as being about a country further out.
+// The clauses after it can then no longer be about the countries in between.
 import type { Profile } from '../../factbook/profiles.ts';
 import type { Clause, CountryDescription } from './clause.ts';
 import { inOrder } from './description.ts';
@@ -48,7 +48,7 @@ function readingsOf(description: CountryDescription): readonly CountryDescriptio
   return made.flatMap(({ nodes }) => builtFrom(nodes, 0) ?? []);
 }
 
-/** A reading that fits this few places is as bad as one that fits a single place: with slightly different facts, only one is left. */
+/** A reading that fits this few profiles is as bad as one that fits a single one: with slightly different facts, only one is left. */
 const FEW = 3;
 
 /** Countries, other than the intended one, that some reading of the description singles out. */

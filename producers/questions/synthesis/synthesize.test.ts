@@ -49,8 +49,8 @@ beforeAll(async () => {
   made = await make();
 }, 600_000);
 
-describe('synthesised questions', () => {
-  it('grew by injections and fuzzes, which their history tells step by step', () => {
+describe('synthesized questions', () => {
+  it('grew by injections and fuzzes, which their history records step by step', () => {
     expect(made.accepted.length).toBeGreaterThan(15);
     expect(made.report.injections.mean).toBeGreaterThanOrEqual(3);
     expect(made.report.fuzzes.mean).toBeGreaterThanOrEqual(1);
@@ -65,14 +65,14 @@ describe('synthesised questions', () => {
       expect(edits(question, 'fuzz')).toBeLessThanOrEqual(2);
     }
   });
-  it('hold when other code reads their words and looks the facts up', () => {
+  it('pass checkQuestions, which counts the same lookups and clauses', () => {
     const { faults, lookups, clauses } = checked(made.accepted);
     expect(faults).toEqual([]);
     expect(lookups).toEqual(made.report.hops);
     expect(lookups.mean).toBeGreaterThanOrEqual(3);
     expect(clauses).toEqual(made.report.clauses);
   });
-  it('passed every gate, and are as hard as the threshold asks', () => {
+  it('passed every gate, and are as hard as the threshold requires', () => {
     for (const { gates, closed_book_right: right, closed_book_asked: asked } of made.accepted) {
       expect(asked).toBe(24);
       expect(right).toBeLessThanOrEqual(3);
@@ -111,25 +111,25 @@ describe('refused candidates', () => {
       expect(byGate.get(gate), gate).toBeGreaterThan(0);
     }
   });
-  it('have event ids of their own', () => {
+  it('have distinct event ids', () => {
     const ids = [...made.accepted, ...made.rejected].map(({ event_id }) => event_id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 });
 
 describe('a synthesis', () => {
-  it('makes the same with the same seed, however many walks run at once, and others with another', async () => {
+  it('gives the same questions for the same seed, however many walks run at once, and others for another', async () => {
     const few = await make({ count: 3 });
     expect(await make({ count: 3, concurrency: 5 })).toEqual(few);
     const other = await make({ count: 3, seed: 8 });
     const questions = new Set(few.accepted.map(({ question }) => question));
     expect(other.accepted.filter(({ question }) => questions.has(question))).toEqual([]);
   }, 600_000);
-  it('refuses everything that the closed book knows when nothing may be known', async () => {
+  it('rejects every question with a correct closed-book answer when none is allowed', async () => {
     const { accepted } = await make({ count: 3, maxDirectShare: 0 });
     for (const { closed_book_right: right } of accepted) expect(right).toBe(0);
   }, 600_000);
-  it('draws for review what it is told to, and ends when it is asked to', async () => {
+  it('draws the configured share for review, and ends on an abort', async () => {
     const { report, accepted } = await make({ count: 4, reviewShare: 1 });
     expect(report.sampledForReview).toBe(accepted.length);
     expect((await make({ count: 4, reviewShare: 0 })).report.sampledForReview).toBe(0);

@@ -11,7 +11,7 @@ describe('limits', () => {
     expect(outcomes.map(({ turn }) => turn)).toEqual(Array.from({ length: maxTurns }, (_, turn) => turn));
     expect(policy.seen.flatMap(({ final, turn }) => (final === true ? [turn] : []))).toEqual([maxTurns - 1]);
   });
-  it('of tokens are those that the policy counts', async () => {
+  it('on tokens apply to the count of the policy', async () => {
     const policy = scripted(...[100, 500, 899, 900, 999, 1_000].map((spentTokens) => ({ ...ask, spentTokens })));
     const { result } = await run(policy, {}, { max_turns: 50 });
     expect(result).toMatchObject({ status: 'max_tokens', turns: 6 });
@@ -36,12 +36,12 @@ describe('limits', () => {
     expect(policy.seen.map(({ tokensLeft }) => tokensLeft)).toEqual([1_000, 985, 985]);
     expect(policy.seen[2]?.history[1]).toMatchObject({ withoutCall: { errorType: 'model_timeout' } });
   });
-  it('most of the time being over makes each turn the last', async () => {
+  it('a turn is marked as final when the time is nearly over', async () => {
     const policy = scripted(ask);
     await run(policy, {}, { max_turns: 3, max_wall_ms: 10 });
     expect(policy.seen.map(({ final }) => final)).toEqual([false, false, true]);
   });
-  it('no room in the context of the model ends the attempt', async () => {
+  it('a full context of the model ends the attempt', async () => {
     const { result, outcomes } = await run(scripted(ask, turnOf(undefined, { outOfRoom: true })));
     expect(result).toMatchObject({ status: 'max_tokens', turns: 2 });
     expect(outcomes).toHaveLength(2);

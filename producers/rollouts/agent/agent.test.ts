@@ -7,7 +7,7 @@ import { answer, ask, found, run, scripted, turnOf } from './agent.testing.ts';
 const open = turnOf({ tool: 'access', url: 'u' });
 
 describe('the agent', () => {
-  it('searches, answers, and tells each turn with all that an event needs', async () => {
+  it('searches, answers, and reports each turn with all fields of its event', async () => {
     const policy = scripted(ask, answer);
     const { result, outcomes } = await run(policy);
     expect(result).toMatchObject({ status: 'answered', answer: 'paris!', reward: 1, f1: 1, em: 1, cem: 1, format_ok: true, error: '' });
@@ -62,7 +62,7 @@ describe('the agent', () => {
     ]);
     expect(result).toMatchObject({ status: 'max_turns', answer: '', reward: 0, turns: 5, tool_calls: 4 });
   });
-  it('gives nothing for an answer after a turn against the format', async () => {
+  it('gives no reward for an answer after a turn that violates the format', async () => {
     const { result } = await run(scripted(turnOf(ask.action, { text: 'Assistant: <search>x</search>' }), answer));
     expect(result).toMatchObject({ status: 'answered', f1: 1, reward: 0, format_ok: false });
   });
@@ -92,7 +92,7 @@ describe('the agent', () => {
     );
     expect(inPolicy.result).toMatchObject({ status: 'timeout', turns: 0, version_first: -1, version_last: -1 });
   });
-  it('fails with what a policy says, and throws what it does not know', async () => {
+  it('fails with the PlatformError of a policy, and throws any other error', async () => {
     const broken = scripted(() => {
       throw new PlatformError('INTERNAL', 'asking the model: no answer');
     });

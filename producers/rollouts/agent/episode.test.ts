@@ -27,7 +27,7 @@ describe('the reward of a step', () => {
     expect(stepReward(compact, result)).toBeCloseTo(expected, 12);
     expect(stepReward(plainEpisode, result)).toBe(0);
   });
-  it('lies in -0.1..0.5 and never falls with what was found', () => {
+  it('lies in -0.1..0.5 and never decreases with the length of the result', () => {
     fc.assert(
       fc.property(fc.nat(2_000), fc.nat(2_000), fc.constantFrom('ok', 'error', 'timeout', 'refused'), (short, more, status) => {
         const [less, greater] = [stepReward(compact, resultOf(short, status)), stepReward(compact, resultOf(short + more, status))];
@@ -45,7 +45,7 @@ it.each([
   [3, 2, false],
   [3, 3, true],
   [0, 0, false],
-])('after %i answers: %i in a row', (answersToEnd, inRow, ends) => {
+])('with answersToEnd %i, %i answers in a row end the episode: %s', (answersToEnd, inRow, ends) => {
   expect(endsEpisode({ ...compact, answersToEnd }, inRow)).toBe(ends);
 });
 
@@ -92,9 +92,9 @@ async function play(actions: readonly (Action | undefined)[], { episode, maxTurn
 
 describe('an episode', () => {
   it.each([
-    ['three in a row end it', [answer('Rome'), answer('Oslo'), answer('Paris')], 3, 'answered', 'Paris', 1],
+    ['three answers in a row end it', [answer('Rome'), answer('Oslo'), answer('Paris')], 3, 'answered', 'Paris', 1],
     [
-      'a search between begins the count anew',
+      'a search in between restarts the count',
       [answer('Paris'), answer('Paris'), search, answer('a'), answer('b'), answer('c')],
       6,
       'answered',
@@ -109,20 +109,20 @@ describe('an episode', () => {
       'Paris',
       1,
     ],
-    ['without three, 200 turns do, and the last answer counts', [search, answer('Paris'), open], 200, 'max_turns', 'Paris', 1],
-    ['without any answer there is none', [search, open], 200, 'max_turns', '', 0],
+    ['without three, 200 turns end it, and the last answer counts', [search, answer('Paris'), open], 200, 'max_turns', 'Paris', 1],
+    ['without any answer, the result has none', [search, open], 200, 'max_turns', '', 0],
   ] as const)('%s', async (...[, actions, turns, status, said, reward]) => {
     const { result } = await play(actions, { episode: compact });
     expect(result).toMatchObject({ turns, status, answer: said, reward });
   });
-  it('says what each turn is worth beside the reward of its end', async () => {
+  it('records the step reward of each turn, besides the reward at its end', async () => {
     const { result, rewards } = await play([search, open, answer('Paris'), undefined, answer('x'), answer('x'), answer('Paris')], {
       episode: compact,
     });
     expect(rewards).toEqual([0.25, -0.1, 0, 0, 0, 0, 0]);
     expect(result).toMatchObject({ reward: 1, tool_errors: 1, turns: 7 });
   });
-  it('is plain unless it is told otherwise', async () => {
+  it('by default ends at the first answer and has no step rewards', async () => {
     const { result, rewards } = await play([search, answer('Paris'), answer('Rome')]);
     expect(result).toMatchObject({ status: 'answered', answer: 'Paris', turns: 2 });
     expect(rewards).toEqual([0, 0]);

@@ -8,7 +8,7 @@ interface ModelCall {
   readonly completion: readonly number[];
 }
 
-/** The prompt that a reader puts together again from the records. */
+/** The prompt that a reader reconstructs from the records. */
 function rebuilt(placed: readonly PlacedPrompt[], calls: readonly ModelCall[], turn: number): readonly number[] {
   const { branch_parent: parent, prompt_keep: keep, prompt_ids: ids } = placed[turn]!;
   if (parent < 0) return ids;
@@ -16,7 +16,7 @@ function rebuilt(placed: readonly PlacedPrompt[], calls: readonly ModelCall[], t
 }
 
 const ids = fc.array(fc.nat(2), { maxLength: 4 });
-/** Each prompt goes on from an earlier call, from part of it, or from nothing. */
+/** Each prompt continues an earlier call, a part of it, or nothing. */
 const histories = fc
   .array(fc.record({ from: fc.nat(9), cut: fc.constantFrom(0, 0, 0, 1, 5), more: ids, completion: ids }), { minLength: 1, maxLength: 14 })
   .map((steps) => {
@@ -30,7 +30,7 @@ const histories = fc
   });
 
 describe('prompts as differences', () => {
-  it('give back every prompt, token by token', () => {
+  it('reproduce every prompt, token by token', () => {
     fc.assert(
       fc.property(histories, (calls) => {
         const chains = new PromptChains();
@@ -45,7 +45,7 @@ describe('prompts as differences', () => {
     );
   });
 
-  it('keep all of the parent, or say that they break', () => {
+  it('keep all of the parent, or are marked as breaks', () => {
     fc.assert(
       fc.property(histories, (calls) => {
         const chains = new PromptChains();
@@ -72,7 +72,7 @@ describe('prompts as differences', () => {
     expect(recorded).toBe(2_000 + 63 * 2);
   });
 
-  it('go on from the branch that they belong to when two take turns', () => {
+  it('continue their own branch when two branches alternate', () => {
     const chains = new PromptChains();
     expect(chains.place(0, [1, 2], [3])).toMatchObject({ branch_parent: -1, breaks: false });
     expect(chains.place(1, [9, 8], [7])).toMatchObject({ branch_parent: -1, prompt_keep: 0, breaks: true });

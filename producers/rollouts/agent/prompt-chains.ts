@@ -1,6 +1,6 @@
-// The prompts of one attempt as deltas: a turn whose prompt begins with the prompt and completion of an earlier turn records only what follows.
-// Tokens are compared, never texts: where a chat template renders the past differently, the prompt keeps the equal tokens and begins a branch.
-// The chains are kept in memory per attempt; a crash loses the attempt anyway.
+// The prompts of one attempt as deltas: a turn whose prompt begins with the prompt and completion of an earlier turn records only the rest.
+// Tokens are compared, never texts: where a chat template renders the past differently, the prompt keeps the equal tokens and begins a
+// branch. The chains are kept in memory per attempt; a crash loses the attempt anyway.
 import { createHash } from 'node:crypto';
 import type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 
@@ -11,14 +11,14 @@ export type PlacedPrompt = Pick<TurnOutcome, 'branch_parent' | 'prompt_keep' | '
 
 export const NO_PROMPT: PlacedPrompt = { branch_parent: -1, prompt_keep: 0, prompt_ids: [], prompt_sha256: '', breaks: false };
 
-/** Prompt and completion of its last turn. */
+/** The token ids of the prompt and completion of its last turn. */
 interface PromptChain {
   ids: Int32Array;
   length: number;
   turn: number;
 }
 
-/** A prompt that continues a forgotten one keeps less but is just as exact. */
+/** Chains in memory. A prompt that continues a dropped one records more tokens but is just as exact. */
 const CHAINS_KEPT = 8;
 const FIRST_ROOM = 1_024;
 
@@ -40,7 +40,7 @@ function append(chain: PromptChain, ids: readonly number[]): void {
   chain.length = length;
 }
 
-/** Of all ids as 32-bit little-endian integers. */
+/** SHA-256 of all ids as 32-bit little-endian integers, hex. */
 function hashOf(prompt: readonly number[]): string {
   const bytes = Buffer.alloc(prompt.length * 4);
   prompt.forEach((id, at) => bytes.writeInt32LE(id, at * 4));

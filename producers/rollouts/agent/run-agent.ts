@@ -1,6 +1,6 @@
-// The agent's loop: the policy decides, a tool answers, until there is an answer or a limit is reached. Invariants: turns
-// are handed over in order, each before the next begins; the gold answers never reach the policy; every way to end is a
-// status. Nothing is kept outside: a crash loses the attempt, and the trainer asks for the next one.
+// The agent's loop: the policy decides and a tool responds, until there is an answer or a limit is reached. Invariants: turns are passed to
+// onTurn in order, each before the next begins; the gold answers never reach the policy; every ending has a status. All state is in memory:
+// a crash loses the attempt, and the trainer requests the next one.
 import type { TrajectoryFinished, TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Action, Observation, PastTurn, Policy, PolicyTurn, Tool, ToolResult } from '../../../streams/core/agents.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
@@ -17,15 +17,15 @@ import { PromptChains } from './prompt-chains.ts';
 import { turnOutcome } from './turn-outcome.ts';
 import type { FinishedTurn, TurnOutcome } from './turn-outcome.ts';
 
-/** What of a task the agent needs. */
+/** The fields of a task that the agent needs. */
 type AgentTask = Pick<
   TrajectoryRequested,
   'question' | 'answers' | 'aug_answers' | 'reward' | 'decoding' | 'policy_version' | 'max_turns' | 'max_tokens' | 'max_wall_ms'
 > &
-  // the date that prompts name; none leaves it out
+  // determines the date in prompts; without it they state none
   Partial<Pick<TrajectoryRequested, 'occurred_at'>>;
 
-/** Chooses what of the past is kept and shown to the policy, after each turn; all of it unless it is given. */
+/** Reduces the history after each turn to what is kept and shown to the policy; by default, all of it is. */
 export type Memory = (history: readonly PastTurn[]) => readonly PastTurn[];
 
 export interface AgentOptions {
@@ -33,21 +33,21 @@ export interface AgentOptions {
   readonly tools: readonly Tool[];
   readonly task: AgentTask;
   readonly clock: Clock;
-  /** Uniform in [0, 1): every random choice of the attempt. */
+  /** Uniform in [0, 1); the source of every random choice of the attempt. */
   readonly random: () => number;
-  /** Ends the attempt as cancelled, after the turn that is running. */
+  /** Ends the attempt as cancelled, after the running turn. */
   readonly signal: AbortSignal;
-  /** Ends the attempt as cancelled, at once: nothing of it can be used any more. */
+  /** Ends the attempt as cancelled, at once: it can no longer be used. */
   readonly useless?: AbortSignal;
   readonly toolTimeoutMs: number;
-  /** What the prompt says of the question, which decides what calling it invalid is worth; nothing unless it is given. */
+  /** What the prompt says about the question's validity, which determines the reward for calling it invalid; by default nothing. */
   readonly askedAs?: AskedAs;
   readonly memory?: Memory;
-  /** One answer ends the attempt and turns are worth nothing by themselves, unless it is given. */
+  /** By default, one answer ends the attempt, and turns have no step reward. */
   readonly episode?: Episode;
-  /** Takes each turn as it ends; the next turn waits for it. */
+  /** Called with each turn as it ends; the next turn waits for it. */
   readonly onTurn: (outcome: TurnOutcome) => Promise<void> | void;
-  /** A prompt did not begin with all of the prompt and completion of an earlier turn. */
+  /** Called when a prompt does not begin with the whole prompt and completion of an earlier turn. */
   readonly onPrefixBreak?: () => void;
 }
 
@@ -81,16 +81,16 @@ interface AgentEnd {
   readonly error?: string;
 }
 
-/** What the loop has gathered so far. */
+/** The state of the loop. */
 interface AgentProgress {
   history: readonly PastTurn[];
   turns: number;
   /** Tokens that count against the limit. */
   spent: number;
-  /** The newest answer, and how many turns up to now gave one without another between. */
+  /** The newest answer, and the number of consecutive turns up to now that gave one. */
   answer: string | undefined;
   answersInRow: number;
-  /** By the clock of the machine, for timestamps. */
+  /** By the system clock, for timestamps. */
   readonly startedMs: number;
   /** Monotonic, for durations. */
   readonly beganMs: number;
@@ -101,7 +101,7 @@ interface AgentProgress {
 
 const appendOnly: Memory = (history) => history;
 
-/** The share of the tokens and of the time after which each turn may be the last. */
+/** Share of the token limit or the time limit after which each turn may be the last. */
 const NEARLY_OVER = 0.9;
 
 function observe({ task, clock, askedAs }: AgentOptions, { history, turns, spent, beganMs }: AgentProgress): Observation {
@@ -115,7 +115,7 @@ function observe({ task, clock, askedAs }: AgentOptions, { history, turns, spent
   };
 }
 
-/** The decision, or the end of waiting for it when the deadline passes; a late decision is dropped. */
+/** The decision; throws if the deadline passes first, and drops a late decision. */
 async function decideInTime(options: AgentOptions, observation: Observation, deadline: AbortSignal): Promise<PolicyTurn> {
   const { policy, task, random } = options;
   const decoding = task.decoding === 'greedy' ? 'greedy' : 'sample';
@@ -156,7 +156,7 @@ function remember(progress: AgentProgress, decided: PolicyTurn, { result, tools,
   }
   progress.versions.push(...decided.spans.map(({ version }) => version));
   const spent = decided.spentTokens ?? decided.promptTokens + tokens;
-  // a turn in which nothing was generated leaves the account as it is
+  // a turn in which nothing was generated leaves the count as it is
   if (spent > 0) progress.spent = spent;
   progress.turns += 1;
   noteAnswer(progress, action);
@@ -185,7 +185,7 @@ async function oneTurn(options: AgentOptions, progress: AgentProgress, deadline:
   return decided.outOfRoom === true || progress.spent >= task.max_tokens ? { status: 'max_tokens' } : undefined;
 }
 
-/** What the prompt keeps of earlier turns, where its tokens are known; `turns` counts this one already. */
+/** The prompt as a delta to earlier turns, if its tokens are known; `turns` already includes this one. */
 function placePrompt(options: AgentOptions, { prompts, turns }: AgentProgress, decided: PolicyTurn): Pick<FinishedTurn, 'prompt'> {
   const { source, tokenIds = [] } = decided;
   if (source === undefined || source.promptIds.length === 0) return {};
@@ -206,8 +206,8 @@ async function loop(options: AgentOptions, progress: AgentProgress, deadline: Ab
 }
 
 /**
- * Policies may give up when the deadline passes; what else they throw as a PlatformError ends the attempt as failed, and a model
- * that refuses for good as refused, for the next attempt would be refused as well.
+ * Policies may throw when the deadline passes. Any other PlatformError ends the attempt as failed. A model that refuses permanently ends it
+ * as refused, because it would refuse the next attempt as well.
  */
 async function runToEnd(options: AgentOptions, progress: AgentProgress, deadline: AbortSignal): Promise<AgentEnd> {
   try {
@@ -223,12 +223,12 @@ async function runToEnd(options: AgentOptions, progress: AgentProgress, deadline
 
 const WITHOUT_ANSWER: ReadonlySet<Status> = new Set<Status>(['failed', 'cancelled', REFUSED]);
 
-/** An attempt that a limit ended has the answer that was given last; one that failed or was stopped has none. */
+/** An attempt that a limit ended has its last answer; one that failed, was cancelled, or was refused has none. */
 const answerOf = (status: Status, { answer }: AgentProgress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
 
 type ScoreFields = 'answer' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok' | 'asked_as' | 'called_invalid';
 
-/** The answer, what it is worth, and whether it calls the question invalid. */
+/** The answer, its reward and scores, and whether it calls the question invalid. */
 function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll: boolean): Pick<AgentResult, ScoreFields> {
   const { task, askedAs } = options;
   const {
@@ -246,9 +246,8 @@ function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll
 }
 
 /**
- * Runs one attempt at a task. The token limit is on what a policy counts: the prompt of a turn and what was written to it,
- * unless it says otherwise.
- * Throws only what is a bug in a policy or tool, and what onTurn throws.
+ * Runs one attempt at a task. The token limit applies to the policy's count: by default, the prompt and the completion of the latest turn.
+ * Throws only for a bug in a policy or tool, and what onTurn throws.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const { task, clock } = options;
@@ -283,7 +282,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
     version_first: versions[0] ?? -1,
     version_last: versions.at(-1) ?? -1,
     started_at: startedMs * 1_000,
-    // a clock that was set meanwhile is in no duration
+    // a system clock that was set meanwhile does not change the duration
     finished_at: Math.round((startedMs + clock.monotonic() - beganMs) * 1_000),
   };
 }

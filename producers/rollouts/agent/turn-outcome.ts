@@ -1,4 +1,4 @@
-// What happened in one turn, with the fields of TurnRecorded that do not say whose turn it is.
+// Builds the outcome of one turn: the fields of TurnRecorded that describe what happened in it, without those that identify it.
 import { createHash } from 'node:crypto';
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
 import type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
@@ -6,21 +6,21 @@ import { nameOf, textOf } from '../../../streams/core/tools.ts';
 import type { Action, CallTiming, PolicyTurn, RankerDecision, ToolResult } from '../../../streams/core/agents.ts';
 import { NO_PROMPT, type PlacedPrompt } from './prompt-chains.ts';
 
-/** Texts are whole; the result's hash and length are of the whole. */
+/** Texts are not truncated; hash and length are those of the full result. */
 export type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 
 export interface FinishedTurn {
   readonly turn: number;
   readonly decided: PolicyTurn;
   readonly generationMs: number;
-  /** None when the turn called no tool, or only gave the answer. */
+  /** Undefined when the turn called no tool, or only gave the answer. */
   readonly result: ToolResult | undefined;
   /** UTC microseconds, when the tool was called. */
   readonly startedAt: number;
   readonly latencyMs: number;
-  /** What the turn is worth by itself. */
+  /** Step reward of the turn. */
   readonly reward: number;
-  /** Unknown unless the server of the model reports its tokens. */
+  /** Undefined unless the model's server reports the tokens of the prompt. */
   readonly prompt?: PlacedPrompt;
 }
 
@@ -84,7 +84,7 @@ const NO_SOURCE: NonNullable<PolicyTurn['source']> = {
   ...{ requestId: '', promptIds: [], tokenEnds: [], logprobsKind: '', sampling: '', model: '', tokenizerSha256: '', engine: '' },
 };
 
-/** What the server of a model said; empty for any other policy. */
+/** What the model's server reported; empty for other policies. */
 function sourceFields({ source = NO_SOURCE, logprobs = [] }: PolicyTurn): Pick<TurnOutcome, SourceField> {
   return {
     request_id: source.requestId,
@@ -97,12 +97,12 @@ function sourceFields({ source = NO_SOURCE, logprobs = [] }: PolicyTurn): Pick<T
   };
 }
 
-/** An agent of ours makes one call a turn, shows no images, and trains on every token of a completion. */
+/** The built-in agent makes one call per turn, shows no images, and lets every token of a completion be trained on. */
 const ONE_CALL_OF_TEXT: Pick<TurnOutcome, 'loss_mask' | 'images' | 'extras' | 'more_calls'> = {
   ...{ loss_mask: [], images: [], extras: [], more_calls: [] },
 };
 
-/** Puts the outcome of a turn together. */
+/** Builds the outcome of a turn. */
 export function turnOutcome(finished: FinishedTurn): TurnOutcome {
   const { turn, decided, generationMs, result, startedAt, latencyMs, prompt = NO_PROMPT } = finished;
   return {

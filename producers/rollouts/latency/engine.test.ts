@@ -32,7 +32,7 @@ const about = (found: readonly number[], wanted: readonly number[]): void => {
 };
 
 describe('an engine under load', () => {
-  it('leaves a generation that is alone its time, and halves the speed of as many others as the load', async () => {
+  it('runs a single generation at full speed, and each of them at half speed beside `load` others', async () => {
     about(await ends(4, [{ ms: 1_000 }]), [1_000]);
     const five = Array.from({ length: 5 }, () => ({ ms: 1_000 }));
     about(
@@ -41,16 +41,16 @@ describe('an engine under load', () => {
     );
   });
 
-  it('goes faster for those that are left: the straggler of a batch has the engine to itself', async () => {
+  it('speeds up for those that are left: the straggler of a batch has the engine to itself', async () => {
     // both run at half speed for 2 s, then the second has 1 s left
     about(await ends(1, [{ ms: 1_000 }, { ms: 2_000 }]), [2_000, 3_000]);
   });
 
-  it('goes slower from the moment on at which others begin', async () => {
+  it('slows down as soon as others begin', async () => {
     about(await ends(1, [{ ms: 1_000 }, { ms: 1_000, start: 500 }]), [1_500, 2_000]);
   });
 
-  it('has room again for the others when one is given up', async () => {
+  it('speeds up for the others when one is abandoned', async () => {
     const engine = createEngine(1);
     const stop = new AbortController();
     const given = engine(10_000, stop.signal);

@@ -51,7 +51,7 @@ describe('the latency model', () => {
     expect(again.waits[0]).toBe(waits[0]);
   });
 
-  it('draws every tool call and gives what the tool gives', async () => {
+  it('draws a delay for every tool call and returns the result of the tool', async () => {
     const { waits, wait } = recorder();
     for (const tool of toolsOf((argument) => toolResult({ text: argument }))) {
       const slow = slowTool(tool, model, wait);
@@ -62,7 +62,7 @@ describe('the latency model', () => {
     expect(new Set(waits).size).toBe(4);
   });
 
-  it('waits by the clock, and no longer than it is let', async () => {
+  it('waits by the clock, and only until the signal aborts', async () => {
     const [tool] = toolsOf(() => toolResult());
     const [clock, stop] = [createTestClock(), new AbortController()];
     const slow = slowTool(tool!, { ...model, toolMs: 1e9 }, clock.sleep);

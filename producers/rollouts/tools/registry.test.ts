@@ -13,7 +13,7 @@ const count = {
 };
 
 describe('the registry of tools', () => {
-  it('holds what every agent has, and the tool of each folder', () => {
+  it('holds the tools that every agent has, and the tool of each folder', () => {
     expect(Object.values(builtInTools)).toEqual(expect.arrayContaining([...baseTools]));
     for (const [key, { name }] of Object.entries(builtInTools)) expect([key, isToolName(name)]).toEqual([name, true]);
     const folders = readdirSync(import.meta.dirname, { withFileTypes: true }).filter((entry) => entry.isDirectory());

@@ -1,4 +1,4 @@
-// From a worker with the rules of the compact recipe to the input of its learner: events, fold, batch, returns.
+// The path from a worker with the rules of the compact recipe to the input of its learner: events, fold, batch, returns.
 import { afterEach, expect, it, vi } from 'vitest';
 import { prepareBatch, trainingBatch } from '../../../consumers/trainer/batches.ts';
 import { discountedReturns } from '../../../infra/tfjs/decisions.ts';
@@ -67,7 +67,7 @@ async function playedGroup(): Promise<{ readonly group: Group; readonly log: Mem
   return { group, log };
 }
 
-it('the learner of the compact recipe is given the discounted rewards of every step', async () => {
+it('the learner of the compact recipe gets the discounted return of every step', async () => {
   const { group, log } = await playedGroup();
   const events = rolloutsOf(log).attempts.get('g0.0/0') ?? [];
   expect(events.flatMap(({ type, event }) => (type === 'TurnRecorded' ? [event.reward] : []))).toEqual([0.3, 0, -0.1, 0, 0, 0]);

@@ -55,7 +55,7 @@ const turns: fc.Arbitrary<TurnRecorded> = fc
   }));
 
 describe('fitTurn', () => {
-  it('always fits, keeps identities, true length and hash, and says when it cut', () => {
+  it('always fits, keeps identities, true length and hash, and marks what it cut', () => {
     fc.assert(
       fc.property(turns, (turn) => {
         const fitted = fitTurn(turn, LIMIT);
@@ -89,7 +89,7 @@ describe('fitTurn', () => {
     );
   });
 
-  it('leaves a record alone that fits', () => {
+  it('does not change a record that fits', () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const turn = randomEvent('TurnRecorded', seeded(seed));

@@ -101,7 +101,7 @@ describe('intake', () => {
     expect(commits.at(-1)).toBe('s1 0/3');
   });
 
-  it('starts nothing of a fenced commit, and drops all that its generation left', async () => {
+  it('starts no task of a fenced commit, and drops the other tasks of its generation', async () => {
     const { intake, batch, commits, started, room, soon } = await setUp(1);
     const first = scriptedSession('s1', commits);
     const second = scriptedSession('s2', commits);
@@ -118,7 +118,7 @@ describe('intake', () => {
     expect(commits).toEqual(['s1 0/1', 's2 0/3']);
   });
 
-  it('keeps what a newer generation delivered when the answer to a commit was lost and its repeat is fenced', async () => {
+  it('keeps the tasks of a newer generation when the response to a commit was lost and its repetition is fenced', async () => {
     const { intake, batch, commits, started, room, soon } = await setUp(1);
     const first = scriptedSession('s1', commits);
     const second = scriptedSession('s2', commits);
@@ -137,7 +137,7 @@ describe('intake', () => {
     expect(intake.trouble()).toBeUndefined();
   });
 
-  it('claims again through the newer generation what was delivered again meanwhile', async () => {
+  it('claims redelivered tasks through the newer generation', async () => {
     const { intake, batch, commits, started, soon } = await setUp(6);
     const first = scriptedSession('s1', commits);
     const second = scriptedSession('s2', commits);
@@ -154,7 +154,7 @@ describe('intake', () => {
     expect(commits).toEqual(['s1 0/2', 's2 0/2']);
   });
 
-  it('pauses the topic when enough waits, and resumes it at half of that', async () => {
+  it('pauses the topic when enough tasks wait, and resumes it at half of that', async () => {
     const { intake, batch, commits, flow, room, soon } = await setUp(0);
     const { session, answer } = scriptedSession('s1', commits);
     await intake.onBatch(batch(0, 3), session);
@@ -178,7 +178,7 @@ describe('intake', () => {
     }
   });
 
-  it('commits what lies behind the last task of a batch, so that nobody reads it again', async () => {
+  it('commits past the records after the last task of a batch, so that nobody reads them again', async () => {
     const { intake, batch, commits, soon } = await setUp(6);
     const { session, answer } = scriptedSession('s1', commits);
     await intake.onBatch({ ...batch(0, 1), nextOffset: 3 }, session);

@@ -140,7 +140,7 @@ class TaskIntake {
 
   #enqueue(entry: QueuedTask): void {
     const age = this.#ageOf(entry.session);
-    // The generation is over: what it delivered comes again.
+    // The generation is over: what it delivered is redelivered.
     if (age < this.#sessions) return;
     const key = `${entry.partition}/${entry.offset}`;
     const known = this.#queue.get(key);

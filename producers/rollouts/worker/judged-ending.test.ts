@@ -27,7 +27,7 @@ const deps = (judge: Judge, fields: Partial<JudgingDeps> & { readonly share?: nu
 };
 
 describe('the verdict of a judge in a reward', () => {
-  it('is its share of the score, and is recorded with who gave it', async () => {
+  it('has its share in the reward, and is recorded with its judge', async () => {
     const by = { servedAs: 'judge-7b-2026-01-01', version: 4 };
     expect(await judgedEnding(scored, task, deps(says('correct', { by }), { share: 0.5 }))).toEqual({
       ...{ ...scored, reward: 0.625, judge: 'judge-7b', verdict: 'correct', judge_reason: 'why', judge_tries: 2, judge_ms: 0 },
@@ -51,7 +51,7 @@ describe('the verdict of a judge in a reward', () => {
     );
   });
 
-  it('is asked for with the question, the gold answers and the answer', async () => {
+  it('is requested with the question, the gold answers and the answer', async () => {
     const asked: unknown[] = [];
     const judge = judgeOf((judged) => {
       asked.push(judged);
@@ -61,7 +61,7 @@ describe('the verdict of a judge in a reward', () => {
     expect(asked).toEqual([{ question: 'Which city?', golds: ['Vienna', 'Wien'], answer: 'Wien' }]);
   });
 
-  it('is needed for training answers that could be worth something, and for nothing else', () => {
+  it('is needed only for training answers whose reward it can change', () => {
     const train = { purpose: 'train' };
     expect(needsVerdict(scored, train)).toBe(true);
     expect(needsVerdict({ ...scored, reward: 0 }, train)).toBe(true);
@@ -84,10 +84,10 @@ describe('an attempt without the verdict that it needs', () => {
     judgeOf(() => Promise.reject(new PlatformError(code, 'judging answers with judge-7b: away')));
 
   it.each([
-    ['gives none that can be read', says('invalid'), 'failed', 'judging the answer with judge-7b: no verdict in 2 tries', 'invalid'],
+    ['gives no readable one', says('invalid'), 'failed', 'judging the answer with judge-7b: no verdict in 2 tries', 'invalid'],
     ['does not reply', failing('MODEL_UNAVAILABLE'), 'failed', 'judging answers with judge-7b: away', ''],
     ['refuses', failing('MODEL_REFUSED'), 'refused', 'judging answers with judge-7b: away', ''],
-  ] as const)('has not ended well when the judge %s, whatever its reward says', async (...[, judge, status, error, verdict]) => {
+  ] as const)('is unusable when the judge %s, whatever its score', async (...[, judge, status, error, verdict]) => {
     const ending = await judgedEnding(scored, task, deps(judge));
     expect(ending).toMatchObject({ status, error, verdict, reward: 0, answer: 'Wien', f1: 0.25, judge: 'judge-7b' });
     expect(counts(ending)).toBe('unusable');
@@ -97,7 +97,7 @@ describe('an attempt without the verdict that it needs', () => {
   it.each([
     ['timeout', 'failed', 'judging the answer with judge-7b: no verdict in the time of the attempt'],
     ['cancelled', 'cancelled', 'judging the answer with judge-7b: the worker stopped'],
-  ])('ends when its time or its worker does (%s), and gives the judge up', async (how, status, error) => {
+  ])('ends when its time is over or its worker stops (%s), and aborts the judge', async (how, status, error) => {
     const given: AbortSignal[] = [];
     const judge = judgeOf((_, signal) => {
       given.push(signal);
@@ -110,7 +110,7 @@ describe('an attempt without the verdict that it needs', () => {
     expect(given[0]?.aborted).toBe(true);
   });
 
-  it('ends at once when nothing of it can be used', async () => {
+  it('ends at once when it has become useless', async () => {
     const useless = new AbortController();
     const judging = judgedEnding(
       scored,
@@ -134,7 +134,7 @@ describe('an attempt without the verdict that it needs', () => {
     ).toMatchObject({ status: 'cancelled' });
   });
 
-  it('lets a bug in the judge be a bug', async () => {
+  it('throws the error of a bug in the judge', async () => {
     await expect(judgedEnding(scored, task, deps(judgeOf(() => Promise.reject(new TypeError('oh')))))).rejects.toThrow('oh');
   });
 });

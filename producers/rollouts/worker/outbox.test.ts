@@ -37,7 +37,7 @@ function scripted(onAppend: (events: readonly OutgoingEvent[], call: number) => 
 }
 
 describe('outbox', () => {
-  it('gathers events of one moment into one append, in order', async () => {
+  it('collects events that arrive together into one append, in order', async () => {
     const { writer, appended, sizes } = scripted(() => undefined);
     const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 1 });
     const puts = await Promise.all(Array.from({ length: 50 }, (_, sequence) => outbox.put(event('g', sequence), 100)));
@@ -114,7 +114,7 @@ describe('outbox', () => {
     expect(appended.map(sequenceOf)).toEqual([0, 1]);
   });
 
-  it('says what keeps the log away, once, and that it is back', async () => {
+  it('logs once why the log takes no events, and that it takes them again', async () => {
     const logger = createRecordingLogger();
     let troubled: string | undefined;
     const { writer } = scripted((_events, call) => {
@@ -130,7 +130,7 @@ describe('outbox', () => {
     expect(logger.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
   });
 
-  it('counts an append that hangs as trouble, until it is through', async () => {
+  it('reports an append that hangs as trouble until it succeeds', async () => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { writer } = scripted(() => gate);

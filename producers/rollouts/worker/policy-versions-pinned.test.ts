@@ -36,7 +36,7 @@ describe('pinned policy versions', () => {
     expect(loaded.size).toBe(0);
   });
 
-  it('reads an older version when it is pinned, once for all who ask, and keeps the last few', async () => {
+  it('reads an older version when it is pinned, once for concurrent callers, and keeps the last few', async () => {
     const log = new MemoryLog();
     await publish(
       log,
@@ -54,7 +54,7 @@ describe('pinned policy versions', () => {
     expect(await scoreOf(versions, 10)).toBe(10);
   });
 
-  it('waits for a pinned version that is about to be published, and says when it is not', async () => {
+  it('waits for a pinned version that is about to be published, and rejects if it does not appear', async () => {
     const log = new MemoryLog();
     await publish(log, [published(0)]);
     const { versions } = follow(log);
@@ -67,7 +67,7 @@ describe('pinned policy versions', () => {
     await expect(impatient.versions.scorer(7)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('ends waiting when it is aborted or closed', async () => {
+  it('stops waiting when it is aborted or closed', async () => {
     const controller = new AbortController();
     const aborted = follow(new MemoryLog());
     const starting = aborted.versions.start(controller.signal);

@@ -5,7 +5,7 @@ import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { follow, never, publish, published, scoreOf } from './policy-versions.testing.ts';
 
 describe('policy versions', () => {
-  it('waits for the first version, and follows those that come', async () => {
+  it('waits for the first version, and follows later ones', async () => {
     const log = new MemoryLog();
     const { versions } = follow(log);
     let ready = false;
@@ -54,7 +54,7 @@ describe('policy versions', () => {
     expect([loaded.size, failures]).toEqual([1, []]);
   });
 
-  it('ignores weights that are not what was published, and goes on with the version before', async () => {
+  it('ignores weights that do not match their event, and keeps the version before', async () => {
     const log = new MemoryLog();
     const wrong = { sha256: 'f'.repeat(64) };
     await publish(log, [published(0), published(1), published(2, wrong), published(3, { architecture: '{' })]);
@@ -100,7 +100,7 @@ describe('policy versions', () => {
     expect(await scoreOf(versions, 0)).toBe(0);
   });
 
-  it('waits for an outage, and reports what is none', async () => {
+  it('waits for an outage to end, and reports any other error', async () => {
     const log = new MemoryLog();
     await publish(log, [published(0)]);
     let report: (error: unknown) => void = () => undefined;

@@ -40,7 +40,7 @@ const runFinished = {
 };
 
 describe('a worker whose group has committed nothing', () => {
-  it('waits for the trainer, says so, and begins where the trainer says', async () => {
+  it('waits for the trainer, reports that, and begins at the offsets that the trainer commits', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     await request(log.writer(), tasks(6));
     const test = await unplaced(log);
@@ -73,7 +73,7 @@ describe('a worker whose group has committed nothing', () => {
 });
 
 describe('a run that was continued after its end', () => {
-  it('is not taken for finished: its trainer says where its tasks go on', async () => {
+  it('does not count as finished: its trainer determines where its tasks continue', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     await request(log.writer(), tasks(3));
     const {
@@ -107,7 +107,7 @@ describe('the wait for a start', () => {
   });
   const session = { commit: async () => undefined, heartbeat: async () => undefined, isOver: () => false };
 
-  it('outlasts an outage, and says what it is', async () => {
+  it('outlasts an outage, and reports its error', async () => {
     const told: unknown[] = [];
     let calls = 0;
     const fetch = async () => {

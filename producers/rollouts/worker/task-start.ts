@@ -49,7 +49,7 @@ export async function startOfTasks(
   }
 }
 
-/** Undefined while one of them has none. */
+/** Undefined while one of the partitions has no committed offset. */
 async function committed(options: TaskStartOptions, partitions: readonly number[]): Promise<readonly Position[] | undefined> {
   const found = new Map((await options.offsets.fetch(options.group, 'tasks')).map(({ partition, offset }) => [partition, offset]));
   const positions = partitions.map((partition) => ({ topic: 'tasks' as const, partition, offset: found.get(partition) ?? -1 }));

@@ -8,7 +8,7 @@ import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harnes
 import { eventually, run, tasks } from './worker.testing.ts';
 
 describe('how the attempts of a worker end', () => {
-  it('records a tool result of 100 MB with its length and hash, cut to what a record takes, and keeps nothing of it', async () => {
+  it('records a tool result of 100 MB with its full length and hash, cut to what a record takes', async () => {
     const text = 'Vienna. '.repeat(12_500_000);
     const log = new MemoryLog();
     await run(log, { policy: searchThenAnswer(1), tools: toolsOf(() => toolResult({ text })) });
@@ -25,7 +25,7 @@ describe('how the attempts of a worker end', () => {
     for (const { value } of log.records('rollouts')) expect(value?.length ?? 0).toBeLessThan(900_000);
   });
 
-  it('ends attempts that are asked of a version at once when a newer one is out, and no others', async () => {
+  it('ends training attempts that request a version at once when a newer one is out, and no others', async () => {
     const log = new MemoryLog();
     let tell: (version: number) => void = () => undefined;
     const policy = policyOf((_, { signal }) => {
@@ -104,7 +104,7 @@ describe('how the attempts of a worker end', () => {
     expect(endOf(rolloutsOf(log).attempts.get('g0.0/0'))).toMatchObject({ status: 'cancelled', turns: 0, sequence: 1 });
   });
 
-  it('gives up an attempt whose policy hangs past the wall-clock limit, and goes on with its place', async () => {
+  it('gives up an attempt whose policy hangs past the wall-clock limit, and reuses its slot', async () => {
     const log = new MemoryLog();
     const policy = policyOf(({ question }) =>
       question === 'hang' ? new Promise<never>(() => undefined) : policyTurn({ tool: 'answer', answer: 'Austria' }),
@@ -146,7 +146,7 @@ describe('how the attempts of a worker end', () => {
     expect(test.status()?.state).toBe('live');
   });
 
-  it('writes the numbers of a strange policy as numbers that an event can carry', async () => {
+  it('replaces invalid numbers from a policy by numbers that an event can carry', async () => {
     const log = new MemoryLog();
     const policy = policyOf(() =>
       policyTurn(

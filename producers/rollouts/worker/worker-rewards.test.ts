@@ -10,7 +10,7 @@ import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harnes
 import { eventually, run, tasks } from './worker.testing.ts';
 
 describe('the rewards of a worker', () => {
-  it('records the verdict that is part of a reward of training, once, and asks for none in an evaluation', async () => {
+  it('requests and records the verdict in a training reward once, and requests none in an evaluation', async () => {
     const log = new MemoryLog();
     const asked: string[] = [];
     const judge: Judge = {
@@ -35,7 +35,7 @@ describe('the rewards of a worker', () => {
     expect(asked).toEqual(['Which one?']);
   });
 
-  it('asks the groups of training as valid or open, and records what that made of the reward', async () => {
+  it('asks the questions of training groups as valid or open, and records which and the resulting reward', async () => {
     const log = new MemoryLog();
     const seen = new Map<string, string>();
     const policy = policyOf(({ question, askedAs: how = '' }) => {
@@ -63,7 +63,7 @@ describe('the rewards of a worker', () => {
     }
   });
 
-  it('has no attempt that is worth 0 because nobody judged it', async () => {
+  it('fails an attempt that was not judged, instead of giving it the reward 0', async () => {
     const log = new MemoryLog();
     const judge: Judge = {
       name: 'j',

@@ -130,7 +130,7 @@ describe('workers on Kafka', () => {
     }, patience);
   });
 
-  it('never run what a frozen worker has claimed, and fence it from what it has not', async () => {
+  it('never run the tasks that a frozen worker has claimed, and fence it from those that it has not', async () => {
     const { kafka, namespace } = await connect(brokers);
     const attempts = await watchRollouts(kafka);
     const child = await startChild([brokers[0] ?? '', namespace, 'w-frozen', '150']);
@@ -155,7 +155,7 @@ describe('workers on Kafka', () => {
     expect(frozen.every((events) => endOf(events)?.status === 'answered')).toBe(true);
   });
 
-  it('leave to the next attempt what a killed worker was running, and do the rest', async () => {
+  it('leave what a killed worker was running to the next attempt, and run the other tasks', async () => {
     const { kafka, namespace } = await connect(brokers);
     const attempts = await watchRollouts(kafka);
     const child = await startChild([brokers[0] ?? '', namespace, 'w-killed', '200']);

@@ -184,6 +184,6 @@ function check(log: MemoryLog, crashed: ReadonlySet<string>): void {
   }
 }
 
-it('never starts an attempt twice, leaves no holes, and finishes all that did not crash', async () => {
+it('never starts an attempt twice, leaves no gaps, and finishes all attempts of workers that did not crash', async () => {
   await fc.assert(fc.asyncProperty(steps, fc.nat(), play), { numRuns: 60, endOnFailure: false });
 }, 120_000);

@@ -8,7 +8,7 @@ import { endOf, overMemory, request, rolloutsOf, testWorker } from '../../../inf
 import { eventually, run, started, tasks } from './worker.testing.ts';
 
 describe('a worker', () => {
-  it('claims, starts, goes on and finishes in named steps', async () => {
+  it('reaches the named crash points when it claims, starts, continues and finishes', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     const { points, effects, reach, effect } = watchPoints();
     const ports = overMemory(log);
@@ -41,7 +41,7 @@ describe('a worker', () => {
     expect(endOf(rolloutsOf(log).attempts.get('g0.0/0'))?.status).toBe('answered');
   });
 
-  it('runs what is asked for and records it whole, in order and with its claim', async () => {
+  it('runs the requested attempts and records them completely, in order and with their claims', async () => {
     const log = new MemoryLog();
     await run(log);
     await request(log.writer(), tasks(20));
@@ -108,7 +108,7 @@ describe('a worker', () => {
     expect(await queries(1)).not.toEqual(first);
   });
 
-  it('passes over other runs without decoding, over what it cannot read and over repeated requests', async () => {
+  it('skips other runs without decoding, unreadable records, and repeated requests', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     const reader = overMemory(log).reader;
     const read: string[] = [];
@@ -132,7 +132,7 @@ describe('a worker', () => {
     expect(new Set(read)).toEqual(new Set(['run-a']));
   });
 
-  it('runs no more at once than it has room for, and claims no task before it has', async () => {
+  it('runs no more trajectories at once than configured, and claims no task before a slot is free', async () => {
     const log = new MemoryLog({ partitions: { tasks: 2 } });
     const gates: ((turn: PolicyTurn) => void)[] = [];
     const policy = policyOf(() => new Promise<PolicyTurn>((resolve) => gates.push(resolve)));
@@ -153,7 +153,7 @@ describe('a worker', () => {
     });
   });
 
-  it('tells with its heartbeats what it runs, from the claim to the end, and that it is idle', async () => {
+  it('lists in its heartbeats what it runs, from the claim to the end, and nothing when it is idle', async () => {
     const log = new MemoryLog();
     let answer: (turn: PolicyTurn) => void = () => undefined;
     const test = await run(log, { policy: policyOf(() => new Promise<PolicyTurn>((resolve) => (answer = resolve))) });

@@ -10,7 +10,7 @@ export interface ChartSpec {
   readonly sparse?: true;
 }
 
-/** What the charts of a page are drawn over. */
+/** The x axes of the charts of a page. */
 export const axes = ['step', 'version', 'time'] as const;
 export type ChartAxis = (typeof axes)[number];
 

@@ -90,7 +90,7 @@ export function moveWindow(
 
 /**
  * When a trajectory becomes too old to train on: at the publication of the first version that is further from its starting version than the
- * run allows. Undefined if there is no such publication, or if the bound is unknown.
+ * run allows. Undefined if there is no such publication, or if the limit is unknown.
  */
 export function boundOf(flow: ApiFlow, bar: number): number | undefined {
   const first = column(flow, 'version_first')[bar] ?? -1;

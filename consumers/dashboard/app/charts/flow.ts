@@ -91,7 +91,7 @@ function drawSteps({ context, style, width, x }: Pens, { steps }: ApiFlow): void
   context.stroke();
 }
 
-/** From the start of the hovered bar to the publication that makes it too old to train on. */
+/** Shades the time from the start of the hovered bar to the publication that makes it too old to train on. */
 function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture): void {
   const until = boundOf(flow, view.pointed);
   if (until === undefined) return;

@@ -19,7 +19,7 @@ interface LiveSubscription {
   readonly types: readonly string[];
   /** Addresses to reload after an event, either for all events or by type. */
   readonly refreshes?: readonly string[] | Readonly<Record<string, readonly string[]>>;
-  /** Types of events to receive; all by default. */
+  /** Whether to handle an event; all are handled by default. */
   readonly concerns?: (event: LiveEvent) => boolean;
   readonly onEvent?: (event: LiveEvent) => void;
   /** Called when events were missed: the log no longer has them, or this reader was too slow. */

@@ -36,7 +36,7 @@ export interface ApiAdvisory {
   readonly sql: string;
 }
 
-/** The last admission of a span, and the extremes of all admissions in it. */
+/** The last admission of a span, with the minimum capacity and the maximum running of all admissions in it. */
 export interface ApiAdmissionSpan {
   readonly admissions: number;
   readonly capacity_min: number;

@@ -1,4 +1,4 @@
-// A table that renders all of its rows. Long lists render a window of theirs instead.
+// A table that renders all of its rows. Long lists render only a window of their rows instead.
 import type { ComponentChildren, JSX } from 'preact';
 
 export interface TableColumn<R> {

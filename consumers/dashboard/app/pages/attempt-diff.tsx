@@ -1,5 +1,5 @@
 // Two attempts side by side, with their turns aligned by action. They are read and aligned in blocks, so that attempts of any length can be
-// compared. A block ends where both did the same, so the rest can be aligned independently.
+// compared. A block ends after an equal pair of turns, so the rest can be aligned independently.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, type ApiProblem } from '../data/request.ts';

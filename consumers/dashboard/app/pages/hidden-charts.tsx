@@ -1,4 +1,4 @@
-// Charts that the reader hid by a digit. The address names each by its first series.
+// Charts that the reader hid with a digit key. The address names each by its first series.
 import type { JSX } from 'preact';
 import type { ChartSpec } from '../charts/figures.ts';
 import { useKeys } from '../shell/keys.ts';

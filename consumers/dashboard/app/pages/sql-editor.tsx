@@ -18,7 +18,7 @@ export function SqlEditor({ text, tables, onText, onRun }: SqlEditorProps): JSX.
   const [at, setAt] = useState(0);
   const caret = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
-    // the caret goes behind the inserted text
+    // the caret goes after the inserted text
     if (caret.current !== undefined) field.current?.setSelectionRange(caret.current, caret.current);
     caret.current = undefined;
   }, [text]);

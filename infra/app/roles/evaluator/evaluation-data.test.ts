@@ -18,7 +18,7 @@ function file(name: string, text: string): string {
   return join(dir, name);
 }
 
-/** Written by the engine itself. */
+/** Writes a Parquet file with chdb. */
 function parquet(name: string, select: string): string {
   const path = file(name, '');
   rmSync(path);
@@ -45,7 +45,7 @@ describe('the name of a file', () => {
 });
 
 describe('a file', () => {
-  it('of every ending gives the same questions', async () => {
+  it('gives the same questions in every format', async () => {
     const options = { skipBadRows: false };
     const rows = [{ Question: 'How "many", says 谁?', 'Final answer': '17', Level: 1, task_id: 't-1' }, { Question: 'b?', 'Final answer': 'B', Level: 2, task_id: 't-2' }]; // prettier-ignore
     const lines = await dataOfFile(file('a/gaia.jsonl', rows.map((row) => JSON.stringify(row)).join('\n')), options);
@@ -58,7 +58,7 @@ describe('a file', () => {
     for (const table of tables) expect((await dataOfFile(table, options)).questions).toEqual(lines.questions);
   });
 
-  it('of Parquet keeps lists and structs, and only what is asked for', async () => {
+  it('in Parquet keeps lists and structs, and is rejected without a question or if it is not Parquet', async () => {
     const values = `(['Ada', 'A. Lovelace'], tuple('who?'), 'big'), (['B'], tuple('what?'), 'big')`;
     const path = parquet(
       'nq/dev.parquet',

@@ -31,7 +31,7 @@ async function subject(settings: Partial<Config>, more: { judged?: boolean; weig
   return JSON.stringify((await answeringOf(options, new AbortController().signal)).answering);
 }
 
-it('changes with whatever answers, and holds no secret', async () => {
+it('changes with everything that affects the answers, and contains no secret', async () => {
   server.setScript(() => ({ kind: 'says', text: 'yes', naming: 'chunks' }));
   const llm = { policy: 'llm', llmUrl: server.url, llmModel: 'm', llmApiKey: 'hidden' } as const;
   const web = { tools: 'web', serperApiKey: 'hidden', serperUrl: `${server.url}/search` } as const;
@@ -64,7 +64,7 @@ it('changes with whatever answers, and holds no secret', async () => {
   expect(await subject({ ...llm, llmConcurrency: 3 })).toBe(subjects.at(-1));
 });
 
-it('does not exist when a server of the tools does not answer', async () => {
+it('cannot be determined when a server of the tools does not answer', async () => {
   const dead = await startLlmServer();
   await dead.close();
   for (const [settings, name] of [
@@ -79,7 +79,7 @@ it('does not exist when a server of the tools does not answer', async () => {
   }
 });
 
-it('is of the settings of the workers, also of those that have a recipe', async () => {
+it('changes with the settings of the workers, including those of a recipe', async () => {
   const subjects = [await subject({}), await subject({ answersToEnd: 3 }), await subject({ recipe: 'compact' })];
   expect(new Set(subjects).size).toBe(3);
 });

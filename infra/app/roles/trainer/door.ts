@@ -14,7 +14,7 @@ import type { RoleContext } from '../role.ts';
 import { firstWeights } from './first-weights.ts';
 import { learningOf } from './learning-of.ts';
 
-/** A client repeats a call that broke within this time; later ones are answered by the API. */
+/** Time after the end of the run in which a client can repeat a call that broke; later calls are answered by the API. */
 const LINGER_MS = 5_000;
 
 interface TrainerDoor {
@@ -28,7 +28,7 @@ interface DoorOf {
   readonly architecture: Architecture;
 }
 
-/** Listens until it is closed. Calls are served once the run is up. */
+/** Listens until it is closed. Calls are served once the run has started. */
 export async function openDoor(context: RoleContext, log: LogConnection, { run, architecture }: DoorOf): Promise<TrainerDoor> {
   const { config, logger, metrics } = context;
   const desk = createDesk();

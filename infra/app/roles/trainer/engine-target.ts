@@ -1,15 +1,15 @@
-// Which version the engines of a run should serve: the newest whose weights can be loaded and are what was published. Versions that were
-// missed are left out. A version that is published again, with other weights or from another place, is judged again.
+// Which version the engines of a run should serve: the newest whose weights can be loaded and match their published hash. Missed versions
+// are skipped. A version that is published again, with other weights or at another URI, is judged again.
 import type { PolicyPublished } from '../../../../schemas/generated/events.ts';
 import type { WeightsToLoad } from '../../../llm/engines/engine.ts';
 
-/** What is kept of a published version. */
+/** The fields that are kept of a published version. */
 export type OfferedVersion = Pick<PolicyPublished, 'version' | 'uri' | 'sha256' | 'manifest' | 'format' | 'loadable'>;
 
 export class EngineTarget {
   readonly #run: string;
   readonly #open = new Map<number, OfferedVersion>();
-  /** Cannot be read now. */
+  /** Versions that cannot be read now. */
   readonly #later = new Set<number>();
   #served: { readonly offered: OfferedVersion; readonly weights: WeightsToLoad | undefined } | undefined;
 
@@ -36,7 +36,7 @@ export class EngineTarget {
     this.#settle(offered, { path, label: `${this.#run}/${offered.version}` });
   }
 
-  /** The trainer gives it to the engines itself: nothing is asked of them. */
+  /** The trainer gives it to the engines itself: they get no request. */
   leave(offered: OfferedVersion): void {
     this.#settle(offered, undefined);
   }

@@ -1,4 +1,4 @@
-// Engines follow the policies of a run: log, hashes, and engines are real, time is not.
+// Engines follow the policies of a run, with an in-memory log, real weight files, fake engine servers, and a test clock.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ async function world(): Promise<World> {
   };
 }
 
-/** The updates of a trainer that has just begun. */
+/** The updates of a trainer that has just started. */
 function follow({ log, servers }: World, overrides: Partial<EngineUpdateOptions> = {}) {
   const [clock, logger] = [createTestClock(), createRecordingLogger()];
   let health = { text: '', figures: {} as Readonly<Record<string, number>> };
@@ -95,7 +95,7 @@ const serving =
   };
 
 describe('engines', () => {
-  it('get the newest version of the run, at the start and as it comes', async () => {
+  it('get the newest version of the run, at the start and when one is published', async () => {
     const here = await world();
     await here.publish(published(0), published(1), published(9, { run_id: 'run-b' }));
     const { settles, health } = follow(here);
@@ -107,7 +107,7 @@ describe('engines', () => {
     });
   });
 
-  it('stay on the version before when a hash does not fit, and health, metrics, and log say so', async () => {
+  it('stay on the previous version when a hash does not match, which health, metrics, and log report', async () => {
     const here = await world();
     const counted: string[] = [];
     const metrics: Metrics = { ...noMetrics, count: (name, labels) => counted.push(`${name} ${Object.values(labels).join(' ')}`) };
@@ -137,7 +137,7 @@ describe('engines', () => {
     await settles(serving(here, 2));
   });
 
-  it.each([{ loadable: false }, { format: 'engine-pushed', uri: '' }])('are asked nothing where the trainer pushes: %j', async (fields) => {
+  it.each([{ loadable: false }, { format: 'engine-pushed', uri: '' }])('are not asked if the trainer pushes: %j', async (fields) => {
     const here = await world();
     await here.publish(published(1), published(2, fields));
     const { updates, health } = follow(here);
@@ -158,7 +158,7 @@ describe('engines', () => {
     expect(here.servers.map(({ calls }) => calls)).toEqual([[], []]);
   });
 
-  it('that are down hold up neither the others nor the run', async () => {
+  it('that are down delay neither the others nor the run', async () => {
     const here = await world();
     const [first, second] = here.servers as [FakeEngine, FakeEngine];
     await first.close();
@@ -180,7 +180,7 @@ describe('engines', () => {
     serving(here, 2)();
   });
 
-  it('follow again after the log was away', async () => {
+  it('follow again after an outage of the log', async () => {
     const here = await world();
     await here.publish(published(1));
     const reader = here.log.reader();
@@ -191,7 +191,7 @@ describe('engines', () => {
     await settles(serving(here, 1));
   });
 
-  it('end up on the newest version that is good, whatever was published and whenever the trainer began', async () => {
+  it('end up on the newest valid version, whatever was published and whenever the trainer started', async () => {
     const kind = fc.constantFrom('good', 'wrong', 'gone', 'mlp-f32-v1');
     await fc.assert(
       fc.asyncProperty(fc.array(kind, { minLength: 1, maxLength: 6 }), fc.nat(6), fc.boolean(), async (kinds, before, dies) => {

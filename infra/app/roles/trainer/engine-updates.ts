@@ -1,6 +1,6 @@
-// Gives each new version of a run to its inference engines. It is part of the trainer role, of which a run has one; what it does follows
-// from the log and from the labels of the engines alone, so that a second one, fenced or not, does the same. A version whose weights do
-// not fit their hash is refused: the engines stay on the one before. Nothing here ends the trainer.
+// Gives each new version of a run to its inference engines. It is part of the trainer role, of which a run has one. Its actions depend only
+// on the log and on the labels of the engines, so a second trainer, fenced or not, does the same. A version whose weights do not match
+// their hash is refused: the engines stay on the previous one. No failure here ends the trainer.
 import type { PolicyPublished } from '../../../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../../../streams/core/errors.ts';
 import type { Clock, EventReader, Following, LogBatch, LogReader, Logger, RunIndex } from '../../../../streams/core/ports.ts';
@@ -114,7 +114,7 @@ class EngineUpdatesOfRun implements EngineUpdates {
     await this.#unfollow();
   }
 
-  /** Reads the tail, then what comes. An outage is tried again. */
+  /** Reads the newest policies, then follows the topic. After an outage the caller tries again. */
   async #follow(): Promise<void> {
     const { log, logger } = this.#options;
     try {

@@ -1,4 +1,4 @@
-// A run whose trainer and engines are somebody else's, on a real Kafka: what the trainer commits reaches the engines, and nothing else does.
+// A run with an external trainer and engines, on a real Kafka: what the trainer commits reaches the engines, and nothing else does.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -110,7 +110,7 @@ const serve = (version: number): void => {
   for (const engine of engines) expect(engine).toMatchObject({ label: `${RUN}/${version}`, path: pathOf(version), paused: false });
 };
 
-it('gives committed weights to the engines, keeps them from weights that do not fit, and says so', { timeout: 240_000 }, async () => {
+it('gives committed weights to the engines, withholds weights with a wrong hash, and reports that', { timeout: 240_000 }, async () => {
   const trainer = start('trainer', trainerRole({ run: RUN, seed: 1, steps: 3 }));
   const worker = start('worker-1', workerRole({ run: RUN }));
   const { coordinator, claim } = await vi.waitFor(claimed, patience);

@@ -23,7 +23,7 @@ const config = (env: Readonly<Record<string, string>>) =>
   });
 
 describe('the weights that a run begins with', () => {
-  it('have the hash of their file, and only that', async () => {
+  it('have the hash of their file, and are rejected if another one is configured', async () => {
     const path = join(folder, 'warm.safetensors');
     writeFileSync(path, 'warm');
     const uri = pathToFileURL(path).href;
@@ -34,7 +34,7 @@ describe('the weights that a run begins with', () => {
     await expect(firstWeights(config(wrong), 'run-a')).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH' });
   });
 
-  it('may be a folder, whose description holds when it is checked', async () => {
+  it('may be a folder, with a manifest that passes the check', async () => {
     const home = join(folder, 'warm');
     mkdirSync(join(home, 'sub folder'), { recursive: true });
     for (const name of ['model.safetensors', 'config.json', 'sub folder/x']) writeFileSync(join(home, name), name);
@@ -46,7 +46,7 @@ describe('the weights that a run begins with', () => {
     await reader.close();
   });
 
-  it('that nobody can read here are passed on with their hash, which must be given', async () => {
+  it('that this process cannot read are passed on with their hash, which must be configured', async () => {
     const TURNSTREAM_INITIAL_POLICY_URI = 's3://bucket/warm';
     expect(() => config({ TURNSTREAM_INITIAL_POLICY_URI })).toThrow(/needs TURNSTREAM_INITIAL_POLICY_SHA256/);
     const hash = sha256('warm');
@@ -57,7 +57,7 @@ describe('the weights that a run begins with', () => {
     });
   });
 
-  it('are not those of the ranker', () => {
+  it('cannot be configured for the ranker', () => {
     const env = { TURNSTREAM_POLICY: 'ranker', TURNSTREAM_INITIAL_POLICY_URI: 'file:///w' };
     expect(() => config(env)).toThrow(/TURNSTREAM_POLICY other than ranker/);
   });

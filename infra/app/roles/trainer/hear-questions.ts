@@ -26,7 +26,7 @@ export function hearQuestions(deps: QuestionDeps, logger: Logger): HeardQuestion
       following = await questions.follow((error) => {
         logger.warn(
           { error: messageOf(error) },
-          'verdicts on questions are not heard any more; the trainer hears of them when it begins again',
+          'verdicts on questions are no longer received; the trainer reads them when it starts again',
         );
       });
       return questions;

@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 describe('the note of the end of a run', () => {
-  it('is of one run of one log, and is gone when the run goes on', async () => {
+  it('belongs to one run of one log, and is gone after it is removed', async () => {
     expect(finishedSteps(config(), 'a')).toBeUndefined();
     await note('a', 150);
     expect(finishedSteps(config(), 'a'), 'there is no log').toBeUndefined();
@@ -37,7 +37,7 @@ describe('the note of the end of a run', () => {
     expect(finishedSteps(config(), 'a')).toBeUndefined();
   });
 
-  it('says nothing of a log that was made anew, and nothing when it is torn', async () => {
+  it('is ignored for a log that was created anew, and when it is damaged', async () => {
     await note('a', 150);
     cluster('cluster-2');
     expect(finishedSteps(config(), 'a')).toBeUndefined();
@@ -48,7 +48,7 @@ describe('the note of the end of a run', () => {
     }
   });
 
-  it('ends a start before anything else is asked, unless more steps are asked for', async () => {
+  it('rejects a start before anything else is checked, unless more steps are requested', async () => {
     cluster('cluster-1');
     await note('a', 150);
     const nothing = { java: 'java-that-is-not-there', maven: 'mvn' };

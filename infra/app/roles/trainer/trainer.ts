@@ -36,17 +36,17 @@ export interface TrainerArguments {
 /** The network that scores the candidates of the built-in policy. */
 const architecture: Architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] };
 
-/** In sync mode a batch, oversampled or not, is all that is asked for until it was trained on. */
+/** In sync mode only one batch, oversampled or not, is requested until it was trained on. */
 const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups, oversample }: Config) =>
   mode === 'sync'
     ? { maxStaleness: 0, maxConcurrent: Math.ceil(batchGroups * oversample), oversample }
     : { maxStaleness, maxConcurrent, oversample: 1 };
 
-/** Nothing is recorded of them in a run that trains on the recorded reward alone. */
+/** Absent for a run that trains on the recorded reward alone. */
 const rewardNamesOf = (names: Config['rewardNames']): Pick<RunSettings, 'rewardNames'> =>
   names.length === 0 ? {} : { rewardNames: [...new Set(names)].sort().join() };
 
-/** What a new run is started with. */
+/** The settings of a new run. */
 const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSettings => ({
   ...{ seed, steps },
   algorithm: config.algorithm,
@@ -67,7 +67,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   maxDiscarded: config.maxDiscarded,
 });
 
-/** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not make. */
+/** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not train. */
 function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, run: string): Promise<Learner> | undefined {
   if (config.trainer === 'external') return undefined;
   if (!trainsPolicy(config)) {
@@ -86,7 +86,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
   return async (context, signal) => {
     const { config, logger, metrics, onSkipped } = context;
     const { report, tell } = createNotices(context.report);
-    // weights that do not fit into a record go there in mid-run
+    // weights that do not fit into a record are written there during the run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
@@ -139,7 +139,7 @@ async function train({ context, options, log }: TrainerParts, signal: AbortSigna
       clock: systemClock,
       ...(door === undefined ? {} : { external: door.external }),
     };
-    // A trainer takes all that it is from the log: after an outage it begins as another one would.
+    // A trainer reads all its state from the log: after an outage it starts like a new one.
     let began = false;
     let afterCut = false;
     const end = await throughOutages({ report, logger, signal }, async (during) => {
@@ -147,7 +147,7 @@ async function train({ context, options, log }: TrainerParts, signal: AbortSigna
       try {
         return await runTrainer({ ...deps, afterCut, report: during }, signal);
       } catch (error) {
-        // The outage hid that the commit before it had finished the run.
+        // The last commit before the outage had finished the run, but its response was lost.
         if (began && isPlatformError(error, 'RUN_FINISHED')) return { kind: 'finished' } as const;
         began = true;
         afterCut ||= isPlatformError(error, 'LOG_CUT');

@@ -47,10 +47,10 @@ interface ServedParts {
   readonly run: string;
 }
 
-/** `tools` are those that calls may be written for. */
+/** `tools` are those that the model may call. */
 export function llmDeciding({ context, run }: ServedParts, tools: readonly ToolKind[]): Deciding {
   const { config, logger, metrics } = context;
-  // Such a worker waits more than it computes, and texts are what it consists of: garbage goes before the heap grows.
+  // Such a worker waits more than it computes, and its memory is mostly texts: garbage is collected before the heap grows.
   setFlagsFromString('--optimize-for-size');
   const model = createServedModel({ ...llmOptionsOf(config), run }, { logger, metrics, random: Math.random });
   const memory = memoryOf(config, model.takes, tools);

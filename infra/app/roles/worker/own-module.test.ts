@@ -94,7 +94,7 @@ describe('a module', () => {
     await expect(loading).rejects.toThrow(path);
   });
   it.each(['[]', '[{ name: "search", call() {} }]', '[{ name: "search", call() {} }, { name: "search", call() {} }]', 'undefined'])(
-    'that makes %s has not all the tools of an agent',
+    'that makes %s does not have all tools of an agent',
     async (made) => {
       const path = file(`tools-${made.length}.mjs`, `export default () => (${made});`);
       await expect(ownTools(path, 'all')).rejects.toThrow('a list of tools with search and access among them');
@@ -103,11 +103,11 @@ describe('a module', () => {
   it.each([
     ['[]', 'nothing'],
     ['{ name: "convert", call() {} }', 'a tool without usage'],
-    ['{ name: "answer", usage: "x", call() {} }', 'a tool with a name that means something else'],
-    ['{ name: "<a>", usage: "x", call() {} }', 'a tool whose name is no tag'],
+    ['{ name: "answer", usage: "x", call() {} }', 'a tool with a reserved name'],
+    ['{ name: "<a>", usage: "x", call() {} }', 'a tool whose name is not a valid tag'],
     ['{ name: "convert", usage: "x" }', 'a tool that cannot be called'],
     ['[{ name: "a", usage: "x", call() {} }, { name: "a", usage: "y", call() {} }]', 'two tools of one name'],
-  ])('that makes %s adds none: %s', async (made) => {
+  ])('that makes %s is rejected: %s', async (made) => {
     const path = file(`added-${made.length}.mjs`, `export default () => (${made});`);
     await expect(ownTools(path, 'added')).rejects.toThrow('is not a tool or a list of tools');
   });
@@ -130,7 +130,7 @@ describe('a module', () => {
       ['access', true],
     ]);
   });
-  it('whose tools throw or answer nonsense gives results with a status', async () => {
+  it('whose tools throw or return something invalid gives results with a status', async () => {
     const path = file(
       'faulty.mjs',
       `export default async () => [
@@ -148,7 +148,7 @@ describe('a module', () => {
     expect(await search!.call('z', signal)).toEqual({ status: 'ok', errorType: '', text: 'a', items: [], cacheHit: false });
     expect(await access!.call('u', signal)).toMatchObject({ status: 'error', errorType: 'tool_failed' });
   });
-  it('has to be named, and names the run of its evaluations', () => {
+  it('has to be configured, and gives its name to the run of its evaluations', () => {
     expect(() => loadConfig({ TURNSTREAM_POLICY: 'module' })).toThrow('TURNSTREAM_POLICY module needs TURNSTREAM_POLICY_MODULE');
     expect(() => loadConfig({ TURNSTREAM_TOOLS: 'module' })).toThrow('TURNSTREAM_TOOLS module needs TURNSTREAM_TOOLS_MODULE');
     const named = (path: string): string => runOfModel(loadConfig({ TURNSTREAM_POLICY: 'module', TURNSTREAM_POLICY_MODULE: path }));

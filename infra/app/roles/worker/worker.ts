@@ -58,7 +58,7 @@ interface WorkerParts {
   readonly context: RoleContext;
   readonly run: string;
   readonly anySettings: boolean;
-  /** What to say beside the status of the worker. */
+  /** Sets a notice in the status of the worker. */
   readonly tell: Notices['tell'];
   readonly log: LogConnection;
 }
@@ -74,7 +74,7 @@ async function decidingOf(parts: WorkerParts, tools: readonly Tool[], onFailure:
   return rankerDeciding({ ...parts, onFailure });
 }
 
-/** Under a supervisor, the name in its data directory, and a number that grows from one start to the next. */
+/** Under a supervisor, the name, a hash of the data directory, and a number that grows from one start to the next. */
 function workerIdOf({ config, name, supervised }: RoleContext): string {
   const own = `${name}-${hostname()}`;
   if (!supervised) return `${own}-${randomBytes(4).toString('hex')}`;

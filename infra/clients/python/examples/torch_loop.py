@@ -3,7 +3,7 @@
     python torch_loop.py --run demo --model Qwen/Qwen2.5-0.5B-Instruct --folder versions
 
 Of turnstream it needs the client and nothing else. It may be killed at any line and started again with the same arguments: what was not
-committed is leased again, what was prepared is committed, and where the run has gone on from other weights, it loads those.
+committed is leased again, what was prepared is committed, and if the run went on from other weights, it loads those.
 """
 
 from __future__ import annotations

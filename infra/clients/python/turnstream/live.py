@@ -16,7 +16,7 @@ class Event:
 
     #: Its type, such as `TurnRecorded`; `gap` if the log no longer has the events that were missed.
     type: str
-    #: Pass this as `after` to continue behind the event.
+    #: Pass this as `after` to continue after the event.
     id: str
     data: Any
 

@@ -1,4 +1,4 @@
-"""What schemathesis needs to know of this API and the document cannot say."""
+"""What schemathesis needs to know about this API and the OpenAPI document cannot express."""
 
 import json
 
@@ -15,8 +15,8 @@ def ndjson(_context, value):
 
 @schemathesis.hook
 def map_case(_context, case):
-    """Posted events that fit the address and each other: a run_id is that of the address, an event_id is made of the event, and two
-    events of one identity have one value."""
+    """Makes posted events valid: leaves out run_id and event_id, which must match the URL and the event, and gives each event its own
+    identifier, because two events with the same identity must have the same value."""
     is_valid = case.meta is None or not case.meta.generation.mode.is_negative
     if case.operation.definition.raw.get("operationId") == "recordEvents" and is_valid and isinstance(case.body, list):
         case.body = [

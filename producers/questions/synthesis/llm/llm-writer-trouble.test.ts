@@ -8,7 +8,7 @@ import { INJECTED, accepted, failedGates, good, make, script } from './llm-write
 
 vi.setConfig({ testTimeout: 300_000 });
 
-describe('replies that nobody can use', () => {
+describe('unusable replies', () => {
   const garbage = ['', 'null', '}{', '{"action": 7, "good": {}}', '```json\n{broken```', '\u0000\ud83d', '{'.repeat(3_000)];
   it.each(synthesisPrompts)('%s: rejected with a reason, never an exception', async (kind) => {
     const closedBook = kind === 'closedBook' ? {} : { closedBook: good.closedBook };
@@ -25,20 +25,20 @@ describe('replies that nobody can use', () => {
     }
   });
 
-  it('a verdict that is neither yes nor no is none', async () => {
+  it('a verdict that is neither yes nor no counts as no verdict', async () => {
     script({ wellFormed: '{"reason": "hm", "good": "perhaps"}' });
     expect((await make()).rejected.flatMap(failedGates)).toMatchObject([
       { gate: 'well_formed', detail: expect.stringContaining('neither yes nor no') as string },
     ]);
   });
 
-  it('a prompt that the server does not take is a rejection too', async () => {
+  it('a prompt that the server rejects makes a rejected candidate too', async () => {
     script({ inject: () => ({ kind: 'status', status: 400, body: '{"error": {"message": "the input is too long"}}' }) });
     const made = await make({ fuzzRounds: 0 });
     expect(made.rejected.flatMap(failedGates)[0]!.detail).toContain('the input is too long');
   });
 
-  it('finds the last object with all fields in anything, and never throws', () => {
+  it('finds the last object with all fields in any text, and never throws', () => {
     expect(fieldsOf('{"a": "1", "b": 2} then {"a": "x", "b": true} }', ['a', 'b'])).toEqual({ a: 'x', b: 'true' });
     expect(fieldsOf('{"a": "1"} and {"b": "2"}', ['a', 'b'])).toBeUndefined();
     expect(fieldsOf('{"outer": {"a": "in"}}', ['a'])).toEqual({ a: 'in' });
@@ -78,7 +78,7 @@ describe('an endpoint that dies', () => {
       }),
   };
 
-  it.each([1, 3])('is told, and what was accepted before is kept (%i walks at once)', async (concurrency) => {
+  it.each([1, 3])('is reported, and the questions accepted before are kept (%i walks at once)', async (concurrency) => {
     let injections = 0;
     script({
       ...words,
@@ -99,21 +99,21 @@ describe('an endpoint that dies', () => {
     expect(accepted.every(({ split }) => split === 'heldout')).toBe(true);
   });
 
-  it('that refuses the key is told as such, without the key', async () => {
+  it('that refuses the key is reported as such, without the key', async () => {
     script({ closedBook: () => ({ kind: 'status', status: 401, body: '{"error": {"message": "bad key checker-key"}}' }) });
     const error: unknown = await make().catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'MODEL_REFUSED' });
     expect(String(error)).not.toContain('checker-key');
   });
 
-  it('that is away for a moment is asked again', async () => {
+  it('that is unavailable for a moment is asked again', async () => {
     let refused = 0;
     script({ fuzz: () => (refused++ === 0 ? { kind: 'status', status: 503 } : good.fuzz) });
     expect((await make()).accepted).toHaveLength(1);
     expect(refused).toBe(2);
   });
 
-  it('ends in order when it is stopped, with what had passed', async () => {
+  it('that hangs does not delay an abort, which keeps the last draft that passed', async () => {
     const controller = new AbortController();
     script({
       fuzz: () => {

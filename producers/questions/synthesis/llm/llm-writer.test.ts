@@ -6,7 +6,7 @@ import { FUZZED, INJECTED, QUOTE, SEED, failedGates, good, make, script, toolsOv
 
 vi.setConfig({ testTimeout: 300_000 });
 
-describe('a question that everybody agrees to', () => {
+describe('a question that passes every check', () => {
   it('grows by a fact of a page and a blurred detail, through every gate', async () => {
     const asked = script();
     const made = await make();
@@ -45,7 +45,7 @@ describe('a question that everybody agrees to', () => {
     expect(first).toContain('"Vienna: a city"');
   });
 
-  it('takes the round that the model chooses, and chance where it chooses none', async () => {
+  it('makes the kind of round that the model chooses, and a random one where it chooses none', async () => {
     script({ choose: '{"action": "FUZZ"}', fuzz: JSON.stringify({ detail: 'Vienna', question: 'Which river flows through a capital?' }) });
     const { accepted: fuzzedFirst } = await make({ injectRounds: 3, fuzzRounds: 1 });
     expect(fuzzedFirst.flatMap(({ history }) => history.map(({ action }) => action)).slice(0, 2)).toEqual(['seed', 'fuzz']);
@@ -72,21 +72,21 @@ describe('each gate refuses', () => {
     ['a seed that is no good question', 'well_formed', /two questions/, { wellFormed: '{"reason": "two questions", "good": "no"}' }],
     ['a seed that will be out of date', 'timely', /rivers move/, { timely: '{"reason": "rivers move", "keeps": "no"}' }],
     [
-      'what tells the answer',
+      'a question that contains the answer',
       'well_formed',
       /the answer is in/,
       { inject: inject('Which river, the Donau, is in the capital of Austria?') },
     ],
     [
-      'what still has the name',
+      'a question that still contains the name',
       'well_formed',
       /Vienna is still named/,
       { inject: inject('Which river is in Vienna, capital of Austria?') },
     ],
-    ['what is too long', 'well_formed', /too many/, { inject: inject(`Which ${'long '.repeat(500)} river?`) }],
+    ['a question that is too long', 'well_formed', /too many/, { inject: inject(`Which ${'long '.repeat(500)} river?`) }],
     ['a quote that no page has', 'well_formed', /does not say "Vienna is in Peru/, { inject: inject(INJECTED, 'Vienna is in Peru.') }],
-    ['an entity from nowhere', 'well_formed', /Graz is to be replaced/, { entity: '{"entity": "Graz", "query": "Graz"}' }],
-    ['a fact that is told already', 'new_information', /same thing/, { covered: '{"reason": "same thing", "told": "yes"}' }],
+    ['an entity that is not in the question', 'well_formed', /Graz is to be replaced/, { entity: '{"entity": "Graz", "query": "Graz"}' }],
+    ['a fact that the question already states', 'new_information', /same thing/, { covered: '{"reason": "same thing", "told": "yes"}' }],
     [
       'a fact that can be left out',
       'every_clause_needed',
@@ -99,7 +99,7 @@ describe('each gate refuses', () => {
       /Rhine may be right as well: both do/,
       { alternative: '{"reason": "both do", "valid": "yes"}' },
     ],
-    ['what nobody can judge', 'difficulty', /4 of 4 answers: "Rhine" could not be judged/, { judge: 'hm' }],
+    ['answers that cannot be judged', 'difficulty', /4 of 4 answers: "Rhine" could not be judged/, { judge: 'hm' }],
   ])('%s', async (...[, gate, detail, words]) => {
     script(words);
     const made = await make({ fuzzRounds: 0 });

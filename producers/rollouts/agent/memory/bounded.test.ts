@@ -12,7 +12,7 @@ describe('the bounded history', () => {
     expect(prompt[0]?.text).toContain('Question: Which river?');
     expect(prompt[0]?.text).toContain('<search> q </search>\n<information>\nfound\n</information>');
   });
-  it('leaves a date out that nobody gave', () => {
+  it('leaves out the date when none is given', () => {
     expect(text(memory, observation([]))).not.toContain('date');
   });
   it('keeps the last 25,000 characters', () => {
@@ -51,7 +51,7 @@ describe('the bounded history', () => {
     expect(ask.mayAnswer).toBe(wanted);
     expect(ask.prompt[0]?.text.includes('<answer>')).toBe(wanted);
   });
-  it('shows a page in pieces of 10,000 characters beside the notes, and keeps 100 of each and the thought', () => {
+  it('shows a page in pieces of 10,000 characters beside the notes, and keeps 100 characters of each and the thought', () => {
     const page = 'p'.repeat(10_000) + 'q'.repeat(10_000);
     const opened = [open(page)];
     const shown = text(memory, observation(opened));
@@ -72,7 +72,7 @@ describe('the bounded history', () => {
     expect(shown).toContain('<think>\ntoo soon\n</think>\n<think>\nlost\n</think>');
     expect(shown).not.toContain('Danube');
   });
-  it('asks for nothing but the answer at the end, also within a page', () => {
+  it('asks only for the answer at the end, even in the middle of a page', () => {
     expect(memory.ask(observation([open('page')], { final: true }))).toMatchObject({ mode: 'answer', mayAnswer: true });
   });
   it('counts what the model wrote against the limit', () => {

@@ -14,7 +14,7 @@ import { renderAction } from '../../../../streams/reward/format.ts';
 export interface BoundedMemoryOptions {
   /** Characters of notes in a prompt; default 25,000. */
   readonly historyChars?: number;
-  /** Default 10,000. */
+  /** Maximum characters of a piece of a page; default 10,000. */
   readonly pieceChars?: number;
   /** Documents that must be found before an answer counts. */
   readonly enoughDocuments?: number;
@@ -93,7 +93,7 @@ export function createBoundedMemory(options: BoundedMemoryOptions = {}): AgentMe
     return asking('act', prompts.act(situation, mayAnswer), mayAnswer);
   }
 
-  /** Drops texts that are entirely before the bound. What is counted stays. */
+  /** Drops texts that are entirely before the bound; keeps what is counted. */
   function forgetBefore(history: readonly PastTurn[]): readonly PastTurn[] {
     const { turns, next } = readingOf(history, rules);
     const notes = notesOf(turns, tools);

@@ -23,13 +23,13 @@ it('offers a further tool as a function that takes its input', () => {
   expect(lookUps([{ name: 'bare', usage: '<bare> </bare>' }])[0]).toMatchObject({ description: 'Calls bare.' });
 });
 
-it('names it in the prompts', () => {
+it('names a further tool in the prompts', () => {
   expect(functionPrompts(tools).transcript('?', 0)).toContain('search, access with a URL that you have seen, convert, or answer');
   expect(functionPrompts(tools).noCall('no_action')).toContain('search, access, convert and answer');
   expect(functionPrompts().noCall('no_action')).toContain('search, access and answer');
 });
 
-it('reads a call of it', () => {
+it('reads a call of a further tool', () => {
   expect(read('convert', '{"input": " 3 miles "}')).toEqual({ action: { tool: 'call', name: 'convert', input: '3 miles' } });
   expect(read('convert', '{"input": ""}')).toMatchObject({ withoutCall: { errorType: 'empty_argument' } });
   expect(read('convert', '{"query": "3 miles"}')).toMatchObject({ withoutCall: { errorType: 'bad_arguments' } });

@@ -20,7 +20,7 @@ const anyTurn: fc.Arbitrary<PastTurn> = fc.oneof(
 
 const anyHistory = fc.array(anyTurn, { maxLength: 25 });
 
-describe("prompts of people's own", () => {
+describe('custom prompts', () => {
   const prompts = promptsFrom({
     ...{
       system: 'You are terse.',
@@ -32,7 +32,7 @@ describe("prompts of people's own", () => {
     answer: 'END {question} {unknown}',
   });
   const askedAt = Date.UTC(2026, 2, 9);
-  it('stand in for the built-in ones, with a system message before them', () => {
+  it('replace the built-in ones, with a system message before them', () => {
     const chat = createTranscriptMemory({ takes: 'chat', prompts }).ask(observation([search('found')], { askedAt }));
     expect(chat.prompt.slice(0, 2)).toEqual([
       { from: 'system', text: 'You are terse.' },
@@ -50,7 +50,7 @@ describe("prompts of people's own", () => {
     expect(text(bounded, observation([open('page')]))).toBe('You are terse.READ >>>> Page 1 >>>>\n\npage|Which river?');
     expect(text(bounded, observation([], { final: true }))).toBe('You are terse.END Which river? {unknown}');
   });
-  it('take what is filled in as it is, braces and all', () => {
+  it('insert values verbatim, including braces', () => {
     const bounded = createBoundedMemory({ prompts });
     expect(text(bounded, observation([], { question: '{history} $& {date}' }))).toBe('You are terse.ACT {history} $& {date}|');
   });
@@ -70,7 +70,7 @@ describe('a further tool', () => {
   const converted = turn(callOf('convert', '3 miles'), result('4.8 km'));
   const line = '- <convert> 3 miles </convert> converts.\n';
 
-  it('is told of in the prompts, ends a generation, and is named where no call was made', () => {
+  it('is listed in the prompts, ends a generation, and is named after output without a call', () => {
     const transcript = createTranscriptMemory({ takes: 'text', tools });
     expect(transcript.ask(observation([])).stop).toEqual(['</search>', '</access>', '</convert>', '</answer>']);
     expect(text(transcript, observation([]))).toContain(line);
@@ -80,7 +80,7 @@ describe('a further tool', () => {
     expect(text(createBoundedMemory({ tools }), observation([]))).toContain(line);
     expect(text(createTranscriptMemory({ takes: 'text' }), observation([]))).not.toContain('convert');
   });
-  it('leaves its call and its result in the notes, and is no document', () => {
+  it('leaves its call and its result in the notes, and does not count as a document', () => {
     const bounded = createBoundedMemory({ tools, enoughDocuments: 1 });
     expect(text(bounded, observation([converted]))).toContain('<convert> 3 miles </convert>\n<information>\n4.8 km\n</information>');
     expect(bounded.ask(observation([converted])).mayAnswer).toBe(false);
@@ -88,7 +88,7 @@ describe('a further tool', () => {
   });
 });
 
-describe('whatever happened', () => {
+describe('for any history', () => {
   const bounded = createBoundedMemory({ historyChars: 500, pieceChars: 90 });
   const memories: readonly AgentMemory[] = [
     bounded,
@@ -103,7 +103,7 @@ describe('whatever happened', () => {
       }),
     );
   });
-  it('prompts do not change by forgetting, however often', () => {
+  it('forgetting does not change prompts, however often it happens', () => {
     fc.assert(
       fc.property(anyHistory, fc.constantFrom(...memories), (history, memory) => {
         let kept: readonly PastTurn[] = [];

@@ -1,4 +1,4 @@
-// Shared by the tests of memories: observations, results and past turns, and what a memory makes of them.
+// Shared by the tests of memories: observations, results and past turns, and the prompt that a memory makes of them.
 import type { Action, Observation, PastTurn, ToolResult } from '../../../../streams/core/agents.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 import type { AgentMemory } from './memory.ts';

@@ -62,7 +62,7 @@ describe('a forced answer', () => {
     ['a search does not count', '<search>a</search><answer>42</answer>', answer('42')],
     ['the last line that speaks of an answer', 'The answer is 41.\n Final Answer: 42 \nbye', answer('Final Answer: 42')],
     ['a line after the reasoning', 'the answer is 1\n</think>\nthe answer is 2', answer('the answer is 2')],
-    ['nothing that is one', 'I give up.', none('no_answer')],
+    ['no line that mentions an answer', 'I give up.', none('no_answer')],
     ['nothing', '', none('no_answer')],
   ] as const)('%s', (_name, text, wanted) => {
     expect(readOutput(text, forced, { finishReason: 'stop', tools })).toEqual(wanted);
@@ -93,15 +93,15 @@ describe('a thought', () => {
 describe('the closing tag that a server leaves out', () => {
   const stops = ['</search>', '</access>', '</answer>'];
   it.each([
-    ['is the one that is named', '<access>u', stops, '</access>', '<access>u</access>'],
-    ['is named whatever is open', 'x', stops, '</answer>', 'x</answer>'],
+    ['is the one that the server reports', '<access>u', stops, '</access>', '<access>u</access>'],
+    ['is added even if no tag is open', 'x', stops, '</answer>', 'x</answer>'],
     ['is not repeated where the server leaves it in', '<search>a</search>\n', stops, '</search>', '<search>a</search>\n'],
     ['stays out where the model ended by itself', '<search> austria capital', stops, '', '<search> austria capital'],
-    ['stays out where the server does not say', '<search> austria capital', stops, undefined, '<search> austria capital'],
+    ['stays out where the server reports nothing', '<search> austria capital', stops, undefined, '<search> austria capital'],
     ['ends a thought that the prompt began', 'so it is', ['</think>'], '</think>', 'so it is</think>'],
-    ['is not that of a thought which ended by itself', 'so it is', ['</think>'], '', 'so it is'],
-    ['of a template stays out', 'so', ['<|im_end|>'], '<|im_end|>', 'so'],
-    ['that nobody asked for stays out', 'so', stops, '</think>', 'so'],
+    ['stays out after a thought that ended by itself', 'so it is', ['</think>'], '', 'so it is'],
+    ['stays out if it belongs to the template', 'so', ['<|im_end|>'], '<|im_end|>', 'so'],
+    ['stays out if it was not requested', 'so', stops, '</think>', 'so'],
   ] as const)('%s', (...[, text, stop, stopText, wanted]) => {
     expect(withStop(text, stop, stopText)).toBe(wanted);
   });

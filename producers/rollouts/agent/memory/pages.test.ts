@@ -20,7 +20,7 @@ describe('the pieces of a page', () => {
     const pieces = piecesOf('x'.repeat(250_000), { ...rules, pieceChars: 10_000 });
     expect([pieces.length, pieces.join('').length]).toEqual([10, 100_000]);
   });
-  it('do not part a character', () => {
+  it('do not split a character', () => {
     expect(piecesOf('ab😀cd', small)).toEqual(['ab', '😀c', 'd']);
     expect([headOf('a😀', 2), tailOf('😀a', 2), headOf('😀', 1), tailOf('😀', 1)]).toEqual(['a', 'a', '', '']);
   });
@@ -73,7 +73,7 @@ describe('reading', () => {
       [1, undefined],
     ]);
   });
-  it('does not begin with a page that is empty, or was not there', () => {
+  it('does not begin for a page that is empty or missing', () => {
     expect(readingOf([page('')], small).next).toBeUndefined();
     const missing: PastTurn = { ...page(''), result: { ...page('x').result!, status: 'error', text: 'There is no page at u.' } };
     expect(readingOf([missing], small)).toMatchObject({ next: undefined, turns: [{ page: undefined }] });
@@ -81,7 +81,7 @@ describe('reading', () => {
 });
 
 describe('forgetting', () => {
-  it('lets the text of a page go once it was read to its end', () => {
+  it('drops the text of a page once it was read to its end', () => {
     const history = [page('abcdef'), thought];
     expect(forgetPages(history, small)).toEqual(history);
     const [forgotten] = forgetPages([...history, thought], small);

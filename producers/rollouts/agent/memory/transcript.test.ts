@@ -31,7 +31,7 @@ describe('the transcript', () => {
     const before = text(memory, observation(history.slice(0, 1)));
     expect(shown.startsWith(before)).toBe(true);
   });
-  it('shows a page in pieces of 25,000 characters, and keeps 100 of each and the thought', () => {
+  it('shows a page in pieces of 25,000 characters, and keeps 100 characters of each and the thought', () => {
     const opened = [open(page)];
     const first = memory.ask(observation(opened));
     expect([first.mode, first.stop]).toEqual(['read', ['</think>']]);
@@ -48,7 +48,7 @@ describe('the transcript', () => {
     expect(shown).not.toContain('p'.repeat(101));
     expect(shown).not.toContain('TAIL');
   });
-  it('tells what came of an empty page, of a page that is not there, and of output without a call', () => {
+  it('tells the model of an empty page, of a missing page, and of output without a call', () => {
     expect(text(memory, observation([open('')]))).toContain('No More Information is Found for this URL.');
     const missing = turn({ tool: 'access', url: 'u' }, result('There is no page at u.', { status: 'error', errorType: 'not_found' }));
     expect(text(memory, observation([missing]))).toContain('<information>\nThere is no page at u.\n</information>');
@@ -63,7 +63,7 @@ describe('the transcript', () => {
     expect(prompt.find(({ from }) => from === 'model')?.text).toBe('hm</think>\n<search> q </search>');
     expect(text(chat, observation(history))).toContain('t</think>\n\nwell');
   });
-  it('is made of the texts of the history themselves', () => {
+  it('consists of the unchanged texts of the history', () => {
     const history = [search('d'.repeat(50_000)), search('e'.repeat(50_000))];
     const { prompt } = memory.ask(observation(history));
     for (const past of history)

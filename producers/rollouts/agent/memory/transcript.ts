@@ -12,7 +12,7 @@ import { builtInPrompts, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './pro
 export interface TranscriptOptions {
   /** `text`: a continued text in which each thought begins with its tag. `chat`: a conversation in which the model writes the tag. */
   readonly takes: 'chat' | 'text';
-  /** Default 25,000. */
+  /** Maximum characters of a piece of a page; default 25,000. */
   readonly pieceChars?: number;
   /** Default: the built-in prompts. */
   readonly prompts?: Prompts;

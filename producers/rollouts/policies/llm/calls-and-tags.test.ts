@@ -13,7 +13,7 @@ const columns = ({ turns, result }: Played) => ({
 
 const stories: readonly (readonly [string, readonly ScriptedMove[]])[] = [
   ['searches, opens a page, reads it and answers', [search('a'), access('u'), thinks, thinks, search('b'), answer('Vienna')]],
-  ['calls nothing, and nothing of use', [thinks, search(''), search('a'), access('gone'), answer('Paris')]],
+  ['makes no call, and calls of no use', [thinks, search(''), search('a'), access('gone'), answer('Paris')]],
   ['answers at once', [answer('Vienna'), search('a'), search('b'), answer('Vienna')]],
   ['never answers', [search('a'), search('b')]],
 ];
@@ -24,7 +24,7 @@ describe.each([
   ['bounded', true],
   ['bounded', false],
 ] as const)('a %s agent, streamed: %s', (name, stream) => {
-  it.each(stories)('%s, by functions as by tags', async (_, moves) => {
+  it.each(stories)('%s, recorded equally by functions and by tags', async (_, moves) => {
     const ways = { stream, bounded: name === 'bounded' };
     const [tags, functions] = [await play(moves, { form: 'tags', ...ways }), await play(moves, { form: 'functions', ...ways })];
     expect(columns(functions)).toEqual(columns(tags));

@@ -29,7 +29,7 @@ function assertAnswered(messages: readonly PromptMessage[]): void {
 }
 
 describe('calls of functions', () => {
-  it('are offered, answered by messages of their own, and sent again as they were', async () => {
+  it('are offered, answered in separate messages, and sent again unchanged', async () => {
     const { requests, turns } = await play([search('a'), access('u'), thinks, thinks, answer('Vienna')], { form: 'functions' });
     expect(requests[0]?.body).toMatchObject({ tool_choice: 'auto', parallel_tool_calls: false });
     const offered = requests[0]?.body['tools'] as { readonly function: { readonly name: string } }[];
@@ -59,9 +59,9 @@ describe('calls of functions', () => {
     ['without its parameter', { name: 'search', arguments: '{"q": "a"}' }, 'bad_arguments'],
     ['with a number', { name: 'access', arguments: '{"url": 7}' }, 'bad_arguments'],
     ['without arguments', { name: 'answer', arguments: '' }, 'bad_arguments'],
-    ['of a function that is not there', { name: 'rm', arguments: '{}' }, 'unknown_tool'],
-    ['with nothing in it', { name: 'search', arguments: '{"query": " "}' }, 'empty_argument'],
-  ])('are an invalid act, and told so, when one is %s', async (_, call, errorType) => {
+    ['of a function that does not exist', { name: 'rm', arguments: '{}' }, 'unknown_tool'],
+    ['with an empty argument', { name: 'search', arguments: '{"query": " "}' }, 'empty_argument'],
+  ])('are invalid, and answered with the error, for one %s', async (_, call, errorType) => {
     const { turns, requests, result } = await play([calling(call), answer('Vienna')], { form: 'functions' });
     expect(turns[0]).toMatchObject({ tool: '', status: 'error', error_type: errorType, arguments: '{}' });
     expect(turns[0]?.text).toContain(JSON.stringify(call.arguments));
@@ -89,14 +89,14 @@ describe('calls of functions', () => {
     }
   });
 
-  it('are not made while a page is read, and answered all the same', async () => {
+  it('are not made while a page is read, but answered anyway', async () => {
     const early = calling({ name: 'answer', arguments: '{"answer": "Vienna"}', id: 'x' });
     const { turns, requests } = await play([access('u'), early, thinks, answer('Vienna')], { form: 'functions' });
     expect(turns[1]).toMatchObject({ tool: '', status: 'ok', error_type: '' });
     for (const request of requests) assertAnswered(messagesOf(request));
   });
 
-  it('are offered by the bounded memory as far as they count', async () => {
+  it('are offered by the bounded memory only where they count', async () => {
     const moves = [answer('early'), search('a'), search('b'), thinks];
     const { requests, turns, result } = await play(moves, { form: 'functions', bounded: true });
     const offered = requests.map(({ body }) => (body['tools'] as { function: { name: string } }[]).map((one) => one.function.name).join());
@@ -108,13 +108,13 @@ describe('calls of functions', () => {
     expect(result.status).toBe('max_turns');
   });
 
-  it('that nobody offered are recorded, and not made', async () => {
+  it('that were not offered are recorded, but not made', async () => {
     const { turns, requests } = await play([calling({ name: 'search', arguments: '{"query": "a"}' }), answer('Vienna')], { form: 'tags' });
     expect(turns[0]).toMatchObject({ tool: '', error_type: 'no_action', text: expect.stringContaining('<tool_calls>') as string });
     expect(messagesOf(requests[1]).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
-  it('cut off by the limit of tokens are cut off', async () => {
+  it('cut off by the token limit have the error type cut_off', async () => {
     const cut: ScriptedMove = {
       kind: 'says',
       says: { kind: 'says', text: '', finishReason: 'length', calls: [{ name: 'search', arguments: '{"que' }] },
@@ -122,7 +122,7 @@ describe('calls of functions', () => {
     expect((await play([cut], { form: 'functions' })).turns[0]).toMatchObject({ error_type: 'cut_off', finish_reason: 'length' });
   });
 
-  it('never throw, whatever a server says, and are taken out of the text as they were put in', () => {
+  it('never throw, whatever a server sends, and can be removed from the text again', () => {
     const call = fc.record({
       id: fc.string(),
       name: fc.oneof(fc.constantFrom('search', 'access', 'answer', 'convert', '__proto__'), fc.string()),

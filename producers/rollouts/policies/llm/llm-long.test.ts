@@ -1,4 +1,4 @@
-// Both agents in long trajectories: the real worker, the real tools and the real client against a scripted server.
+// Both memories in long trajectories: the real worker, the real tools and the real client against a scripted server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TurnRecorded } from '../../../../schemas/generated/events.ts';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
@@ -173,7 +173,7 @@ function appendOnly({ turns }: Ran, last: string): void {
   for (const { turn } of calls) expect(prompts[turn + 1]?.prompt.startsWith(prompts[turn]?.prompt ?? 'none')).toBe(true);
 }
 
-/** Answers are allowed from the turn that has seen twenty documents. */
+/** Answers are allowed once twenty documents were found. */
 function answersLate({ turns }: Ran): void {
   let documents = 0;
   for (const [at, { tool, items }] of turns.slice(0, -1).entries()) {

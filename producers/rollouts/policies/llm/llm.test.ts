@@ -62,7 +62,7 @@ async function decide(
 }
 
 describe('a turn of a language model', () => {
-  it.each([undefined, 'valid', 'open'] as const)('says of the question what it is told to say: %s', async (askedAs) => {
+  it.each([undefined, 'valid', 'open'] as const)('says about the validity of the question what is configured: %s', async (askedAs) => {
     for (const bounded of [false, true]) {
       const { request } = await decide(generation('x'), { bounded, ...(askedAs === undefined ? {} : { askedAs }) });
       const prompt = request.prompt.map(({ text }) => text).join('');
@@ -71,7 +71,7 @@ describe('a turn of a language model', () => {
     }
   });
 
-  it('is a call with the closing tag that the server left out, and all that is known of its tokens', async () => {
+  it('is a call with the closing tag that the server left out, and everything known about its tokens', async () => {
     const { turn, request } = await decide(generation('so</think><search> a', { stopText: '</search>', tokenIds: [1], logprobs: [-1] }));
     expect(turn).toMatchObject({
       ...{ action: { tool: 'search', query: 'a' }, text: 'so</think><search> a</search>', finishReason: 'stop', spentTokens: 60 },
@@ -97,7 +97,7 @@ describe('a turn of a language model', () => {
     expect(turn.text).toBe('<think> <search>a</search> </think><thought>t</thought><search>b</search>');
     expect(turn.action).toEqual({ tool: 'search', query: 'b' });
   });
-  it('has nothing that was not generated: no end of a tag, and none of a thought', async () => {
+  it('adds nothing that was not generated: no closing tag, and no end of a thought', async () => {
     for (const stopText of ['', undefined]) {
       const { turn } = await decide(generation('<search> austria capital', { stopText }));
       expect(turn).toMatchObject({ text: '<search> austria capital', withoutCall: { status: 'error', errorType: 'unclosed_tag' } });
@@ -106,7 +106,7 @@ describe('a turn of a language model', () => {
     }
     expect((await decide(generation('', { reasoning: 'and so', finishReason: 'length' }))).turn.text).toBe('<think>and so');
   });
-  it('is greedy where it is asked to be, and has no more tokens than are left', async () => {
+  it('is greedy if requested, and has no more tokens than are left', async () => {
     const { request } = await decide(generation(''), { decoding: 'greedy', left: 30 });
     expect([request.decoding, request.maxTokens]).toEqual([{ kind: 'greedy' }, 30]);
     expect((await decide(generation(''), { left: 0 })).request.maxTokens).toBe(1);
@@ -114,7 +114,7 @@ describe('a turn of a language model', () => {
   it('counts for the bounded memory what the model wrote', async () => {
     expect((await decide(generation('x'), { bounded: true, history: [thought] })).turn.spentTokens).toBe(17);
   });
-  it('is a status when nothing of use was written', async () => {
+  it('has a status when nothing usable was written', async () => {
     expect((await decide(generation('well'))).turn).toMatchObject({
       action: undefined,
       withoutCall: { status: 'error', errorType: 'no_action' },
@@ -140,7 +140,7 @@ describe('a model that gives nothing', () => {
       message: 'asking m: HTTP 401',
     });
   });
-  it('because its context is full ends the attempt for want of tokens', async () => {
+  it('because its context is full ends the attempt as out of tokens', async () => {
     expect((await decide(failure({ errorType: 'model_context_full' }))).turn).toMatchObject({
       outOfRoom: true,
       withoutCall: { errorType: 'model_context_full' },

@@ -1,6 +1,6 @@
-// The policy of a language model: the memory says what is asked, the model writes, the output is read as a turn. It keeps
-// nothing between turns. Whatever the model does is a turn with a status; a model that gives nothing three times in a row,
-// or refuses for good, ends the attempt.
+// The policy of a language model: the memory builds the prompt, the model generates, and the output is parsed as a turn. It keeps no state
+// between turns. Whatever the model does becomes a turn with a status. A model that returns nothing several times in a row, or refuses
+// permanently, ends the attempt.
 import type { DecideOptions, Observation, Policy, PolicyTurn, WithoutCall } from '../../../../streams/core/agents.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
@@ -13,19 +13,19 @@ import { questionText } from '../../agent/memory/prompts.ts';
 export interface LlmPolicyOptions {
   readonly model: LanguageModel;
   readonly memory: AgentMemory;
-  /** Those whose calls count; search and access unless given. */
+  /** Tools whose calls count; default: search and access. */
   readonly tools?: readonly ToolKind[];
-  /** Tokens that one turn may write. */
+  /** Maximum tokens generated in one turn. */
   readonly maxTokensPerTurn: number;
-  /** Turns in a row in which the model gives nothing, with which the attempt ends. */
+  /** Consecutive turns without output after which the attempt ends; default 3. */
   readonly maxFailures?: number;
 }
 
 const SEEDS = 2 ** 31;
 
 /**
- * What the model wrote, with the tags that servers take out: those around its reasoning, and the one that stopped it. Reasoning
- * that nothing follows has no end that anybody knows of.
+ * What the model wrote, with the tags that servers remove: those around its reasoning, and the one that stopped it. Reasoning that nothing
+ * follows gets no closing tag, because it is unknown whether it ended.
  */
 function textOf({ text, reasoning, stopText, calls }: Generation, { stop }: TurnPrompt): string {
   const wrote = withStop(text, stop, stopText);

@@ -25,7 +25,7 @@ export interface TurnSituation {
 /** Maximum candidates per decision. */
 export const MAX_CANDIDATES = 32;
 const MAX_QUERIES = 6;
-/** More for questions that say several things about a place. */
+/** Maximum additional queries for hard questions. */
 const MAX_CLAUSE_QUERIES = 2;
 const MAX_RESULTS = 8;
 const MAX_LINKS = 10;

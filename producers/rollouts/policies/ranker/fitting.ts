@@ -1,5 +1,5 @@
-// How well each seen place fits each place of a hard question, judged by all statements and relations seen so far. The places are taken from
-// the start on: a place counts only as far as the place that leads to it does.
+// How well each place seen so far fits each described place of a hard question, judged by all statements and relations seen so far. This is
+// computed from the start on: no place fits better than the place that leads to it.
 import type { ParsedQuestion } from './question.ts';
 import { followsFrom } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
@@ -31,7 +31,7 @@ export function byNameOf(all: SeenPlaces['all']): ReadonlyMap<string, Sighting> 
   return byName;
 }
 
-/** How much a statement or a relation that was not seen counts. */
+/** Factor for a statement or relation that was neither confirmed nor refuted. */
 const OPEN = 0.5;
 
 const fitOf = (holds: readonly (boolean | undefined)[]): number =>
@@ -56,13 +56,13 @@ interface PlaceStep {
   /** Number of the place. */
   readonly at: number;
   readonly source: Sighting;
-  /** Of the source. */
+  /** Fit of the source. */
   readonly fit: number;
-  /** Of a place of which nothing was seen, as far as its statements go. */
+  /** Factor for the statements about a place that was not seen. */
   readonly unseen: number;
 }
 
-/** Seen places whose own page says that they follow, or may say so while a statement about them holds. */
+/** Seen places whose own page says that they follow; with half the fit, those of which it is unknown, if a statement about them holds. */
 function tellFollowing({ all }: SeenPlaces, { at, source, fit }: PlaceStep, into: Map<string, FittingPlace>): void {
   for (const [url, sighting] of all) {
     const holds = sighting.holds[at] ?? [];

@@ -1,5 +1,4 @@
-// Queries and features for questions that say several or vague things about places. For other questions there are none, so that these are
-// asked about as before.
+// Queries and features for hard questions (ParsedQuestion.isHard). For other questions there are none.
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { ParsedQuestion, PlaceStatement } from './question.ts';
 import type { SearchState } from './state.ts';
@@ -33,7 +32,7 @@ const wantOf = (want: number, { bestSought }: { readonly bestSought: number }): 
   query_is_most_wanted: Number(want > 0 && want >= bestSought),
 });
 
-/** Names of places without a known address, how a place is related to one whose page does not say so, and figures within bounds. */
+/** Queries for names without a known address, for places whose own page names the previous one, and for figures within bounds. */
 export function hardQueries({ places }: ParsedQuestion, { plan }: SearchState): readonly CandidateQuery[] {
   if (plan === undefined) return [];
   return [

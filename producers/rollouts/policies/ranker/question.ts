@@ -105,7 +105,7 @@ function toldOf(text: string): PlaceStatement {
   return { ...clause, spans, spanWords, labelWords, unitWords: wordSet(unit), vague };
 }
 
-/** The clause speaks of a field of the place itself. */
+/** Matches a clause about a field of the place itself. */
 const itself = /\b(?:its|independent)\b/i;
 
 const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);

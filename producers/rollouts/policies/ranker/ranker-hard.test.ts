@@ -62,7 +62,7 @@ describe('statements', () => {
 });
 
 describe('relations', () => {
-  it('know names in any order, and by initials', () => {
+  it('match names in any word order, and by initials', () => {
     expect(nameKey('Korea, South')).toBe(nameKey('South Korea'));
     expect(keysOf('United Arab Emirates')).toEqual(['arab emirate united', 'uae']);
   });
@@ -83,14 +83,14 @@ describe('a hard question', () => {
   const EXPORTS =
     'What is the capital of the country that took the largest share of the 2014 exports of the country whose former name has the word "Friendly"?';
 
-  it('is one that the built-in questions are not', async () => {
+  it('is distinguished from a plain one, which has none of its features', async () => {
     expect([TWO, THREE, BORDER, EXPORTS].map((text) => readQuestion(text).isHard)).toEqual([false, false, true, true]);
     const { candidates } = await after(THREE, search('national anthem is "La Marseillaise"'), access('europe/france'));
     const first = featureNames.indexOf('hard_found');
     for (const { row } of candidates) expect([...row.subarray(first)].every((value) => value === 0)).toBe(true);
   });
 
-  it('wants the places that follow from the last one and refute nothing', async () => {
+  it('seeks the places that follow from the last one and contradict no statement', async () => {
     const { standing } = await after(BORDER, search('capital is Vienna'), access('europe/austria'), access('europe/italy'));
     const { plan } = standing;
     expect(plan?.found('factbook://europe/italy')).toBe(0);
@@ -122,7 +122,7 @@ describe('a hard question', () => {
     expect(then.most('access_is_most_wanted')).toHaveLength(1);
   });
 
-  it('searches for how a place is related that says so itself', async () => {
+  it('searches for a place whose own page states the relation', async () => {
     const text =
       'What is the capital of the country whose independence dates from 1948 and that got the largest share of its 2014 imports from the country whose capital has a name with the word "Delhi"?';
     const { most, standing } = await after(text, search('capital "Delhi"'), access('south-asia/india'));

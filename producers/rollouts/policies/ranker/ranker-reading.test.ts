@@ -11,7 +11,7 @@ import { createViews } from './view.ts';
 import { THREE, TWO, failed, signal, tools } from './ranker.testing.ts';
 
 describe('reading', () => {
-  it('takes a question apart', () => {
+  it('parses a question', () => {
     const two = readQuestion(TWO);
     expect(two).toMatchObject({ pages: 1, places: [{ told: [{ spans: ['Vienna'] }], lead: undefined }], asksForDate: false });
     expect(two.last.text).toBe('capital is Vienna');
@@ -33,7 +33,7 @@ describe('reading', () => {
     });
     expect(readQuestion('When did it end?')).toMatchObject({ pages: 1, asksForDate: true });
   });
-  it('keeps what is said of a place together, and takes bounds and initials for what they are', () => {
+  it('groups the statements about a place, and recognizes bounds and initials', () => {
     const { places, last } = readQuestion(
       'On which date is the national holiday of the country whose highest point has a name beginning with T and that has the longest land border with the country whose median age is between 30 and 34 years, whose total area is 1,389 sq km and whose capital is Vienna?',
     );
@@ -53,7 +53,7 @@ describe('reading', () => {
     ]);
     expect(last.text).toBe('median age is between 30 and 34 years total area is 1,389 sq km capital is Vienna');
   });
-  it('knows a page by what is told exactly, and weighs what is vague less', () => {
+  it('recognizes a page by exact statements, and gives vague ones less weight', () => {
     const page = (median: string, area: string) =>
       pageOf({
         ...failed,
@@ -77,7 +77,7 @@ describe('reading', () => {
     expect(createViews(readQuestion(TWO)).page(page).fits).toEqual([1]);
     expect(createViews(readQuestion(THREE)).page(page).fits[1]).toBeLessThan(1);
   });
-  it('cuts spans in the ways it knows', () => {
+  it('cuts spans in every way', () => {
     const cut = (text: string): Record<string, string[]> =>
       Object.fromEntries(spansOf(text).map(({ text: span, cuts }) => [span, [...cuts]]));
     expect(cut('Grossglockner 3,798 m')).toMatchObject({ Grossglockner: ['unmeasured'], 'Grossglockner 3,798 m': ['whole', 'fragment'] });

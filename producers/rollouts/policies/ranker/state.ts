@@ -56,7 +56,7 @@ interface Gathered {
   readonly seen: Map<string, Sighting>;
 }
 
-/** What a page says counts more than what search results say of it. */
+/** Facts from a page take precedence over those from search results. */
 function see({ seen }: Gathered, sighting: Sighting | undefined, isPage: boolean): void {
   if (sighting === undefined) return;
   const known = seen.get(sighting.url);

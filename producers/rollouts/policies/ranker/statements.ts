@@ -1,5 +1,4 @@
-// Whether lines state what a question says about a place, for questions that say several or vague things. A line that is about something
-// else leaves it open.
+// Whether lines confirm or refute what a hard question says about a place. Lines about something else do neither.
 import type { PageLine } from './page.ts';
 import type { PlaceStatement } from './question.ts';
 import { coverage, likeness } from './words.ts';
@@ -8,9 +7,9 @@ import type { WordSet } from './words.ts';
 /** What statements are compared with: a line of a page or of a search result. */
 type StatedLine = Pick<PageLine, 'labelWords' | 'text' | 'words'>;
 
-/** Share of the words of a label that has to be there. */
+/** Minimum share of the words of a label that a line must have. */
 const ABOUT = 0.5;
-/** Likeness of two labels that are about the same figure. */
+/** Minimum likeness of two labels that are about the same figure. */
 const SAME_FIGURE = 0.4;
 
 const figure = /\d[\d,]*(?:\.\d+)?/u;
@@ -23,7 +22,7 @@ function figureOf(text: string): number {
   return found === undefined ? NaN : Number(found) * (scales[scaled.exec(text)?.[1] ?? ''] ?? 1);
 }
 
-/** A total is what a figure means unless it says otherwise. */
+/** Labels are compared without "total", because a figure is a total unless its label says otherwise. */
 const withoutTotal = (words: WordSet): WordSet => new Set([...words].filter((word) => word !== 'total'));
 
 /** The line about the figure or name: the likeliest label, and the unit where the question names one. */
@@ -54,6 +53,6 @@ function exactly({ spanWords, labelWords }: PlaceStatement, lines: readonly Stat
   return labelWords.size > 0 && lines.some((line) => coverage(labelWords, line.labelWords) >= ABOUT) ? false : undefined;
 }
 
-/** Whether the lines state it; undefined if they are about something else. */
+/** Whether the lines confirm the statement; undefined if they are about something else. */
 export const statedBy = (told: PlaceStatement, lines: readonly StatedLine[]): boolean | undefined =>
   told.vague === undefined ? exactly(told, lines) : vaguely(told, lines);

@@ -1,8 +1,8 @@
 """Trains a language model through turnstream, from an empty directory to a verified ledger: `npm run demo:lm`.
 
-Warm start, engine, workers and coordinator (`turnstream up`), and the trainer, which is killed as often as asked for and started again.
-Held-out accuracy is measured before, on the way, and after; at the end `ledger verify` and `audit` say that nothing was lost or trained
-twice. What it needs is in this folder; each part can be run by hand.
+It runs a warm start, the engine, the workers and the coordinator (`turnstream up`), and the trainer, which it kills `--kills` times and
+starts again. It measures held-out accuracy before, during, and after the training. At the end `ledger verify` and `audit` check that
+nothing was lost or trained twice. All that it needs is in this folder; each part can be run by hand.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One step of GRPO with the decoupled clipped loss.
 
-Three policies are told apart: the one that generated a token (its log probability comes with the row), the one that the step begins with
-(proximal), and the one that is trained. The clipping is around the proximal policy; how far that had moved from the generating one is a
-weight that is capped.
+There are three policies: the one that generated a token (the behavior policy; its log probability comes with the row), the one at the start
+of the step (the proximal policy), and the one that is trained. The ratio of the trained to the proximal policy is clipped; the ratio of the
+proximal to the behavior policy is a weight with an upper limit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Generates many sequences at once: each has a slot, and a step generates one token for every slot.
 
-Weights may change between two steps. A sequence that is under way then goes on with the new ones: what they would have remembered of it is
-computed again, and each token is told by which version it was generated.
+Weights may change between two steps. A sequence in progress then continues with the new ones: its cache is computed again, and each token
+is recorded with the version that generated it.
 """
 
 from __future__ import annotations

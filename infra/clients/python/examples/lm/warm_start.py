@@ -1,7 +1,7 @@
 """Version 0: a short supervised warm start on transcripts, most of which answer too early.
 
-It learns the format of calls and to copy, and is right about one time in three where numbers and names are of the kind that it has seen,
-and seldom on held-out questions. That the calls are worth their while is left to reinforcement learning.
+It learns the format of calls, and to copy. About one in three of its answers is right on questions like those that it has seen, and few on
+held-out questions. That calls pay off is left to reinforcement learning.
 """
 
 import argparse
