@@ -8,9 +8,9 @@ let current: RoleStatus = { state: 'starting', detail: '', figures: {} };
 let metricsText = async (): Promise<string> => 'a 1\n';
 afterEach(() => server?.close());
 
-async function start(port = 0): Promise<HealthServer> {
+async function start(port = 0, host = '127.0.0.1'): Promise<HealthServer> {
   const status = (): RoleStatus => current;
-  return startHealthServer({ host: '127.0.0.1', port, role: 'worker-1', status, sinceMs: () => 5, metricsText: () => metricsText() });
+  return startHealthServer({ host, port, role: 'worker-1', status, sinceMs: () => 5, metricsText: () => metricsText() });
 }
 
 const ask = async (path: string, method = 'GET'): Promise<{ status: number; text: string }> => {
@@ -57,5 +57,10 @@ describe('the health port of a role', () => {
   it('reports a port that is in use', async () => {
     server = await start();
     await expect(start(server.port)).rejects.toMatchObject({ code: 'PORT_IN_USE' });
+  });
+
+  it('reports an address that this machine does not have', async () => {
+    server = undefined;
+    await expect(start(0, '192.0.2.1')).rejects.toThrow('listening on 192.0.2.1:0 for the health of worker-1');
   });
 });

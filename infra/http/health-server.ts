@@ -2,10 +2,10 @@
 // so it needs no keys; it listens on loopback by default.
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import { PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { foreignRequest } from '../lifecycle/doors.ts';
 import { unready } from '../telemetry/health.ts';
+import { listenError } from './listen-error.ts';
 import { answerOf } from './problem.ts';
 
 export interface HealthServerOptions {
@@ -41,11 +41,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     server.once('error', reject);
     server.listen(options.port, host, resolve);
   }).catch((cause: unknown) => {
-    throw new PlatformError(
-      'PORT_IN_USE',
-      `listening on ${host}:${options.port} for the health of ${role}: it is not available; stop the program that uses it or set TURNSTREAM_HEALTH_PORT`,
-      { cause },
-    );
+    throw listenError(`${host}:${options.port} for the health of ${role}`, 'TURNSTREAM_HEALTH_PORT', cause);
   });
   const address = server.address();
   return {

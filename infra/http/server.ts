@@ -11,6 +11,7 @@ import { guardAccess } from './access.ts';
 import { allowOrigins } from './cors.ts';
 import { shapeAnswers } from './answers.ts';
 import { createKeyRing, type KeyRing } from './keys.ts';
+import { listenError } from './listen-error.ts';
 import { watchMethods, type MethodTable } from './methods.ts';
 import { finishDocument, openapiOptions } from './openapi.ts';
 import { parametersOf, watchParameters } from './parameters.ts';
@@ -193,14 +194,7 @@ async function listen(app: FastifyInstance, options: HttpServerOptions): Promise
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') {
-      throw new PlatformError(
-        'PORT_IN_USE',
-        `listening on ${options.host}:${options.port}: another program has the port; stop it or set TURNSTREAM_API_PORT`,
-        { cause },
-      );
-    }
-    throw new Error(`listening on ${options.host}:${options.port}`, { cause });
+    throw listenError(`${options.host}:${options.port}`, 'TURNSTREAM_API_PORT', cause);
   }
   const address = app.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
