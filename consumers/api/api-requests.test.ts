@@ -150,7 +150,7 @@ describe('the store', () => {
     });
     const reply = await shared.app.inject('/v1/runs');
     expect(reply.statusCode).toBe(422);
-    expect(reply.json()).toMatchObject({ code: 'SQL_LIMIT', detail: expect.stringContaining('limit of 30 s') });
+    expect(reply.json()).toMatchObject({ code: 'SQL_LIMIT', detail: expect.stringContaining('limit of 30 s') as string });
     expect(reply.body).not.toContain('secret');
   });
 
