@@ -3,7 +3,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Decompress } from 'fzstd';
-import { compressFrame, compressFrameSync, decompressFrame, decompressFrameSync } from 'lz4-napi';
+import { compressFrame, compressFrameSync } from 'lz4-napi';
+import { decompressLz4 } from './lz4-frames.ts';
 import { uncompressSnappy } from './snappy.ts';
 
 /** Compression of written records. */
@@ -32,7 +33,7 @@ export async function decompress(codec: number, packed: Buffer, maxBytes = MAX_B
     case 2:
       return uncompressSnappy(packed, maxBytes);
     case 3:
-      return limited(packed.length <= SMALL ? decompressFrameSync(packed) : await decompressFrame(packed), maxBytes);
+      return decompressLz4(packed, maxBytes);
     case 4:
       return unpackZstd(packed, maxBytes);
     default:
@@ -50,9 +51,4 @@ function unpackZstd(packed: Buffer, maxBytes: number): Buffer {
   });
   stream.push(packed, true);
   return Buffer.concat(chunks);
-}
-
-function limited(unpacked: Buffer, maxBytes: number): Buffer {
-  if (unpacked.length > maxBytes) throw new RangeError(`lz4: ${unpacked.length} bytes unpacked, ${maxBytes} at most`);
-  return unpacked;
 }
