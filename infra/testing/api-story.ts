@@ -11,6 +11,8 @@ export const storyRun = 'run-a';
 const random = seeded(7);
 const SECOND = 1_000_000;
 const AT = 1_700_000_000_000_000;
+/** The fields that both the start and the end of an evaluation have; a real evaluation gives both the same values. */
+const evaluation = { evaluation_id: 'eval-1', dataset: 'factbook', split: 'heldout', policy_version: 3, questions: 1, samples: 3 };
 
 const some = <T extends EventType>(type: T, overrides: Partial<EventByType[T]>): OutgoingEvent =>
   outgoing(type, randomEvent(type, random, { run_id: storyRun, ...overrides }));
@@ -102,9 +104,9 @@ export function storyEvents(): readonly OutgoingEvent[] {
       next_attempt: 1,
     }),
     outgoing('TrajectoryRequested', requested({ ...lost, attempt: 1 })),
-    some('EvaluationStarted', { evaluation_id: 'eval-1', dataset: 'factbook', split: 'heldout', policy_version: 3 }),
+    some('EvaluationStarted', evaluation),
     ...[0, 1, 2].map((sample) => some('AnswerScored', { evaluation_id: 'eval-1', question_id: 'q-9', sample, attempt: 0 })),
-    some('EvaluationCompleted', { evaluation_id: 'eval-1', dataset: 'factbook', split: 'heldout', avg_f1: 0.75 }),
+    some('EvaluationCompleted', { ...evaluation, avg_f1: 0.75 }),
     some('EvaluationStarted', { evaluation_id: 'eval-2', dataset: 'factbook', split: 'heldout', policy_version: 3 }),
     ...[1, 2, 3].map((number) =>
       some('QuestionAccepted', {
