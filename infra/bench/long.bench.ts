@@ -95,7 +95,7 @@ async function watch(home: BenchHome): Promise<readonly Look[]> {
   return looks;
 }
 
-/** Extends the finished run. Then, several times: kills every process with SIGKILL, and takes the time from the next start to the next step. */
+/** Extends the finished run. Then, several times, kills every process with SIGKILL and measures from the next start to the next step. */
 async function restarts(home: BenchHome): Promise<readonly number[]> {
   const more = ['--run', RUN, '--steps', String(steps + EXTRA_STEPS), '--no-eval'];
   const found: number[] = [];
