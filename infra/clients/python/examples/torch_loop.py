@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from turnstream import LineageMismatch, Run, RunFinished, Trainer, Turnstream, weights
+from turnstream import LineageMismatch, Restore, Run, RunFinished, Trainer, Turnstream, weights
 
 CLIP, CAP = 0.2, 5.0
 
@@ -46,7 +46,7 @@ class Training:
     """A model, its optimizer, and their position in the run."""
 
     def __init__(self, run: Run, folder: Path, model: str, rate: float, device: str) -> None:
-        self.run, self.folder, self.rate, self.device = run, folder, rate, device
+        self.run, self.folder, self.initial, self.rate, self.device = run, folder, model, rate, device
         self.path = folder / "checkpoint.pt"
         self.token: dict[str, Any] = {"lineage": None, "prepared": None}
         known = torch.load(self.path, map_location=device, weights_only=False) if self.path.exists() else None
@@ -91,19 +91,22 @@ class Training:
         try:
             trainer.claim()
         except LineageMismatch:
+            # the step in the checkpoint is not part of the run, and its rows may be leased again: its weights must go
             self.token = {"lineage": None, "prepared": None}
+            self.load(self.initial)
             trainer = self.run.trainer("torch", framework="torch")
             trainer.claim()
-        if self.token["lineage"] is None and trainer.version > 0:
+        if trainer.restore is not None:
             self.restore(trainer.restore)
         return trainer
 
-    def restore(self, named: Any) -> None:
-        if named is None:
-            raise SystemExit("the run continues from weights that have not been published")
-        folder = Path(unquote(urlsplit(named["uri"]).path))
+    def restore(self, named: Restore) -> None:
+        version, place = named["version"], urlsplit(named["uri"])
+        if place.scheme != "file":
+            raise SystemExit(f"the weights of version {version} are {named['uri'] or 'unpublished'}: this loop loads folders at file: URIs")
+        folder = Path(unquote(place.path))
         if weights(folder.as_uri())["sha256"] != named["sha256"]:
-            raise SystemExit(f"{folder} is not version {named['version']}: its hash is another")
+            raise SystemExit(f"{folder} is not version {version}: its hash is another")
         self.load(str(folder))
 
     def step(self, arrays: dict[str, Any], rows: int) -> dict[str, float]:

@@ -47,6 +47,10 @@ class FakeApi:
         self.released: list[str] = []
         self.tries = 0
         self.finished = False
+        #: The weights of version 0 are not published, as without TURNSTREAM_INITIAL_POLICY_URI.
+        self.unpublished = False
+        #: The weights that claims are told to restore, where they differ.
+        self.weights: dict[str, Any] = {}
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
 
     @property
@@ -96,6 +100,10 @@ class FakeApi:
         prepared = body.get("prepared")
         mine = prepared is not None and (prepared["batch_id"] in self.commits or (self.out or {}).get("batch_id") == prepared["batch_id"])
         restore = {"version": len(self.lineages) - 1, "uri": "file:///w", "sha256": "00", "format": "gguf", "weights": "elsewhere"}
+        restore |= self.weights
+        bare = self.unpublished and restore["version"] == 0
+        if bare:
+            restore |= {"uri": "", "sha256": "", "format": "", "weights": "unpublished"}
         if "rewind" in body:
             self.lineages.append(f"lineage-{len(self.lineages)}")
             body["lineage"] = self.lineages[-1]
@@ -106,7 +114,7 @@ class FakeApi:
         self.epoch += 1
         known = prepared is not None or "lineage" in body
         answer = {"epoch": self.epoch, "version": len(self.lineages) - 1, "lineage": self.lineages[-1], "lease_ms": 90}
-        return httpx.Response(200, json=answer if known else {**answer, "restore": restore})
+        return httpx.Response(200, json=answer if known or bare else {**answer, "restore": restore})
 
     def _lease(self, path: str, body: dict[str, Any]) -> httpx.Response:
         if body["lineage"] != self.lineages[-1]:

@@ -137,14 +137,31 @@ def test_killed_at_any_line_it_goes_on_with_the_batch_that_is_being_trained_on(
     }
     with monkeypatch.context() as patch:
         patch.setattr(places[crash], die)
-        # a killed process releases nothing
-        patch.setattr("turnstream.Batch.leave", lambda self: None)
         with pytest.raises(KeyboardInterrupt):
             first.train(steps=2)
     assert api.out is not None and api.commits == {}
     bridge(ts, tmp_path).train(steps=2)
     prime.stop()
     assert list(api.commits) == ["demo/step/1.0", "demo/step/2.0"] and len(prime.trained) == 2
+
+
+def test_interrupted_again_it_still_leaves_the_batch_to_the_trainer(
+    ts: Turnstream, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prime = FakePrime(tmp_path)
+
+    def die(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for place in ("turnstream.prime_rl.Bridge._wait", "turnstream.prime_rl.usable_rows"):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, die)
+            with pytest.raises(KeyboardInterrupt):
+                bridge(ts, tmp_path).train(steps=1)
+    assert api.released == [] and api.out is not None
+    bridge(ts, tmp_path).train(steps=1)
+    prime.stop()
+    assert list(api.commits) == ["demo/step/1.0"] and len(prime.trained) == 1
 
 
 def test_a_commit_whose_answer_it_did_not_live_to_read(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
@@ -201,7 +218,7 @@ def test_keeps_files_that_a_resumed_trainer_reads_again(ts: Turnstream, tmp_path
     assert sorted(path.name for path in (tmp_path / "rollouts").iterdir()) == ["step_3", "step_4", "step_5"]
 
 
-@pytest.mark.parametrize("module", ["trl.py", "prime_rl.py"])
+@pytest.mark.parametrize("module", ["trl.py", "_trl_callback.py", "prime_rl.py"])
 def test_an_adapter_is_short_and_needs_its_package_only_when_it_runs(module: str) -> None:
     text = (Path(__file__).parent.parent / "turnstream" / module).read_text()
     assert len(text.splitlines()) <= 300

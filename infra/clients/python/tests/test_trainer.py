@@ -213,6 +213,32 @@ def test_a_prepared_batch_stays_leased_for_the_claim_of_its_checkpoint(ts: Turns
         assert successor.version == 1
 
 
+def test_a_held_batch_stays_leased_until_a_claim_keeps_it(ts: Turnstream, api: FakeApi) -> None:
+    with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
+        for batch in trainer.batches():
+            batch.hold()
+            raise ZeroDivisionError
+    assert api.released == [] and api.out is not None
+    known = {"lineage": "lineage-0", "held": batch.lease}
+    with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a", **known) as successor:
+        assert successor.held is not None and successor.held.id == batch.id
+        raise ZeroDivisionError
+    assert api.released == [] and api.out is not None
+    with ts.run("demo").trainer("a", **known) as last:
+        assert last.held is not None
+        last.held.commit()
+    assert list(api.commits) == [batch.id]
+
+
+def test_leaves_out_metrics_that_json_has_no_number_for(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        prepared = batch.prepare(policy=None, metrics={"loss": float("nan"), "ratio": float("inf"), "approx_kl": 0.5})
+        batch.commit(prepared=json.loads(json.dumps(prepared)))
+    assert api.commits["demo/step/1.0"][0]["metrics"] == {"approx_kl": 0.5}
+
+
 def test_pads_batches_to_few_shapes(ts: Turnstream) -> None:
     with ts.run("demo").trainer("a") as trainer:
         batch = next(trainer.batches(rows=64))

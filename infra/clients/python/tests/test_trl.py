@@ -107,10 +107,12 @@ def test_trains_exactly_what_was_leased(ts: Turnstream, api: FakeApi, tmp_path: 
     worker.destroy()
     assert list(api.commits) == [f"demo/step/{n}.0" for n in (1, 2, 3)]
     for taken in trainer.samples:
-        rows = [sample for sample in taken if sample.completion_mask.any()]
+        rows = [sample for sample in taken if sample.advantage]
         assert [sample.input_ids.tolist() for sample in rows] == [row(number)["token_ids"] for number in range(3)]
         assert [sample.advantage for sample in taken] == [0.25, 0.25, 0.25, 0.0]
         assert rows[0].old_log_probs.dtype == np.float32 and rows[0].old_log_probs.tolist() == row(0)["logprobs"]
+        # a micro-batch without a loss term would end the trainer
+        assert taken[3].completion_mask.tolist() == [0, 0, 0, 0, 0, 1]
         assert {len(sample.completion_mask) == len(sample.input_ids) == len(sample.old_log_probs) for sample in taken} == {True}
     assert {path.name for path in (tmp_path / "versions").iterdir()} == {"v1", "v2", "v3"}
     assert json.loads((tmp_path / "versions" / "v2" / "model.safetensors").read_text()) == {"a": "a2", "b": "b2"}
@@ -203,19 +205,104 @@ def test_sends_weights_to_the_engine_as_well(ts: Turnstream, api: FakeApi, tmp_p
     assert sorted(path.name for path in (tmp_path / "v1").iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
 
 
-def test_every_checkpoint_gets_the_lineage(ts: Turnstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def base(monkeypatch: pytest.MonkeyPatch) -> type:
+    """transformers.TrainerCallback."""
     fake = types.ModuleType("transformers")
     fake.TrainerCallback = type("TrainerCallback", (), {"on_save": None, "on_log": lambda *_: None})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "transformers", fake)
+    return fake.TrainerCallback
+
+
+def arguments(**more: Any) -> Any:
+    """What the callback reads of AsyncGRPOConfig, as in the guide for a step of three samples."""
+    size = {"per_device_train_batch_size": 3, "gradient_accumulation_steps": 1, "world_size": 1}
+    rest = {"token_budget": 0, "weight_sync_steps": 1, "max_staleness": 1_000_000, "temperature": 1.0}
+    return types.SimpleNamespace(**{**size, **rest, **more})
+
+
+def test_every_checkpoint_gets_the_lineage(ts: Turnstream, tmp_path: Path, base: type) -> None:
     worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
     callback = worker.checkpoint_callback()
-    assert isinstance(callback, fake.TrainerCallback)
+    assert isinstance(callback, base) and callback.on_log() is None
     FakeTrainer(worker, micro=3, accumulation=1).train(1)
     (tmp_path / "checkpoint-1").mkdir()
     args = types.SimpleNamespace(output_dir=str(tmp_path))
     callback.on_save(args, types.SimpleNamespace(global_step=1, is_world_process_zero=True), None, model=None)
     worker.stop()
     assert json.loads((tmp_path / "checkpoint-1" / "turnstream.json").read_text()) == {"lineage": "lineage-1", "version": 1}
+
+
+@pytest.mark.parametrize(("asked", "made"), [([1, 1, 1, 1], [0, 1, 0, 1]), ([1, 0, 0, 0], [0, 1, 0, 0]), ([0, 1, 0, 0], [0, 1, 0, 0])])
+def test_a_checkpoint_waits_for_the_end_of_its_batch(
+    ts: Turnstream, api: FakeApi, tmp_path: Path, base: type, asked: list[int], made: list[int]
+) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=2)
+    callback, trainer = worker.checkpoint_callback(), FakeTrainer(worker, micro=2, accumulation=1)
+    saved = []
+    for should_save in asked:
+        trainer.train(1)
+        control = types.SimpleNamespace(should_save=bool(should_save))
+        callback.on_step_end(arguments(), None, control, model=None)
+        saved.append(int(control.should_save))
+    worker.stop()
+    assert saved == made and list(api.commits) == ["demo/step/1.0", "demo/step/2.0"]
+
+
+def test_saves_no_weights_that_learned_from_a_part_of_a_batch(ts: Turnstream, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=2)
+    trainer = FakeTrainer(worker, micro=2, accumulation=1)
+    trainer.train(1)
+    with pytest.raises(RuntimeError, match="learned from a part of demo/step/1.0"):
+        worker.save(tmp_path)
+    trainer.train(1)
+    worker.save(tmp_path)
+    worker.stop()
+    assert json.loads((tmp_path / "turnstream.json").read_text())["lineage"] == "lineage-1"
+
+
+def test_all_processes_save_at_the_same_step(ts: Turnstream, tmp_path: Path, base: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    utils = types.ModuleType("accelerate.utils")
+    # what the first process sends to the others, one of which this is
+    utils.broadcast_object_list = lambda objects: [True] if objects == [False] else objects  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "accelerate.utils", utils)
+    callback = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3).checkpoint_callback()
+    control = types.SimpleNamespace(should_save=True)
+    callback.on_step_end(arguments(world_size=2), None, control)
+    assert control.should_save is False
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"max_staleness": 4}, "max_staleness=1000000"),
+        ({"token_budget": None}, "token_budget=0"),
+        ({"token_budget": 4096}, "token_budget=0"),
+        ({"weight_sync_steps": 2}, "weight_sync_steps=1"),
+        ({"gradient_accumulation_steps": 4}, "rows_per_step=12"),
+        ({"world_size": 2}, "rows_per_step=6"),
+    ],
+)
+def test_refuses_settings_that_drop_rows_or_count_them_wrongly(
+    ts: Turnstream, tmp_path: Path, base: type, wrong: dict[str, Any], said: str
+) -> None:
+    callback = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3).checkpoint_callback()
+    callback.on_train_begin(arguments(), None, None)
+    with pytest.raises(ValueError, match=f"set {said}"):
+        callback.on_train_begin(arguments(**wrong), None, None)
+
+
+def test_refuses_rows_of_another_temperature(ts: Turnstream, api: FakeApi, tmp_path: Path, base: type) -> None:
+    # 0.7 as a 32-bit float
+    rows = [{**row(0), "temperature": 0.699999988079071, "logprobs_kind": "processed"}, {**row(1), "temperature": None}]
+    api.content = "".join(json.dumps(one) + "\n" for one in rows).encode()
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=2)
+    callback = worker.checkpoint_callback()
+    FakeTrainer(worker, micro=2, accumulation=1).train(1)
+    callback.on_step_begin(arguments(temperature=0.7), None, None)
+    with pytest.raises(ValueError, match="sampled at temperature 0.7, but the trainer computes log probabilities at 1.0"):
+        callback.on_step_begin(arguments(), None, None)
+    worker.stop()
 
 
 def released(module: str) -> dict[str, ast.ClassDef]:
@@ -245,6 +332,33 @@ def test_a_sample_has_the_fields_of_the_released_one() -> None:
     body = released("async_rollout_worker.py")["RolloutSample"].body
     asked = [node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
     assert [field.name for field in dataclasses.fields(Sample)] == asked
+
+
+def released_tree_row() -> Any:
+    """The packer of the released trainer, with numpy in place of torch."""
+    number = types.SimpleNamespace(
+        Tensor=np.ndarray, tensor=lambda values, dtype=None: np.array(values, dtype), long=np.int64, int32=np.int32, float32=np.float32
+    )
+    names: dict[str, Any] = {"torch": number, "Any": Any}
+    exec(compile(ast.Module([released("packing.py")["TreeRow"]], []), "packing.py", "exec"), names)
+    return names["TreeRow"]
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_every_sample_has_a_loss_term_for_the_released_packer(ts: Turnstream, api: FakeApi, tmp_path: Path, usable: bool) -> None:
+    tree_row = released_tree_row()
+    short = {**row(1), "token_ids": [7], "mask": [0], "logprobs": [0.0], "trainable": False}
+    api.content = "".join(json.dumps(one) + "\n" for one in ({**row(0), "trainable": usable}, short)).encode()
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=4)
+    trainer = FakeTrainer(worker, micro=4, accumulation=1)
+    trainer.train(1)
+    worker.stop()
+    (taken,) = trainer.samples
+    assert [sample.advantage for sample in taken] == [0.25 if usable else 0.0, 0.0, 0.0, 0.0]
+    for sample in taken:
+        packed = tree_row()
+        packed.add(vars(sample))
+        assert packed.pack()["token_index"].size == (4 if sample.advantage else 1)
 
 
 def test_is_what_the_released_trainer_takes(ts: Turnstream, tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ class Attempt(TypedDict):
     started_at: str | None
     worker_id: str
     expired_reason: str
+    expired_at: str | None
     result: Trajectory | None
 
 
@@ -238,9 +239,27 @@ class _CurvesMaybe(TypedDict, total=False):
     first_steps: list[int]
     low: dict[str, list[float | str | None]]
     high: dict[str, list[float | str | None]]
+    others: list[CurvesOfOther]
 
 
 class Curves(_Curves, _CurvesMaybe):
+    pass
+
+
+class _CurvesOfOther(TypedDict):
+    run_id: str
+    every: int
+    steps: list[int]
+    series: dict[str, list[float | str | None]]
+
+
+class _CurvesOfOtherMaybe(TypedDict, total=False):
+    first_steps: list[int]
+    low: dict[str, list[float | str | None]]
+    high: dict[str, list[float | str | None]]
+
+
+class CurvesOfOther(_CurvesOfOther, _CurvesOfOtherMaybe):
     pass
 
 
@@ -313,6 +332,7 @@ class Difference(TypedDict):
     this_run: str
     other_run: str
     differs: bool
+    other_runs: list[str]
 
 
 class DifferenceList(TypedDict):
@@ -696,6 +716,7 @@ class LeasedBatch(TypedDict):
     version_before: int
     batch_sha256: str
     rows: int
+    trainable_rows: int
     tokens: int
     bytes: int
     deadline: str
@@ -908,7 +929,9 @@ class OutlineColumns(TypedDict):
     prompt_tokens: list[float | None]
     completion_tokens: list[float | None]
     generation_ms: list[float | None]
+    generation_queue_ms: list[float | None]
     tool_ms: list[float | None]
+    tool_queue_ms: list[float | None]
     result_chars: list[float | None]
     reward: list[float | None]
     worker: list[float | None]
@@ -1252,6 +1275,9 @@ class RunState(TypedDict):
     worst_trajectory_id: str
     worst_attempt: int
     worst_reward: float | None
+    trainer: str
+    ledger_entry: str
+    ledger_at: str | None
 
 
 class _SchemaInput(TypedDict):
@@ -2038,11 +2064,29 @@ class _TrajectoryMaybe(TypedDict, total=False):
     fate: str
     fate_step: int
     fate_reason: str
+    fate_reward: float | None
     advantage: float | None
 
 
 class Trajectory(_Trajectory, _TrajectoryMaybe):
     pass
+
+
+class TrajectoryCollection(TypedDict):
+    batch: int
+    attempt: int
+    run_id: str
+    reward: float | None
+    advantage: float | None
+    staleness_total: int
+    staleness_in_flight: int
+    staleness_in_queue: int
+    staleness_worst: int
+    staleness_token_mean: float | None
+    unknown_tokens: int
+    flight_ms: int
+    queue_ms: int
+    at: str | None
 
 
 class TrajectoryDiscard(TypedDict):
@@ -2112,6 +2156,7 @@ class TrajectoryPart(TypedDict, total=False):
     fate: str
     fate_step: int
     fate_reason: str
+    fate_reward: float | None
     advantage: float | None
 
 
@@ -2124,7 +2169,18 @@ class TrajectoryReport(TypedDict):
     question: str
     attempts: list[Attempt]
     training: list[Training]
+    collected: list[TrajectoryCollection]
     discarded: list[TrajectoryDiscard]
+    rewound: list[TrajectoryRewind]
+
+
+class TrajectoryRewind(TypedDict):
+    attempt: int
+    run_id: str
+    step: int
+    version: int
+    to_version: int
+    at: str | None
 
 
 class _Turn(TypedDict):
@@ -2406,11 +2462,16 @@ class ListSelectionBiasQuery(TypedDict, total=False):
     reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid", "unknown_version"]
 
 
-class GetCurvesQuery(TypedDict, total=False):
-    from_step: int
-    to_step: int
-    series: list[Literal["at", "trajectories", "groups", "reward_mean", "reward_min", "reward_max", "reward_p95", "f1_mean", "f1_min", "f1_max", "f1_p95", "em_mean", "format_rate", "turns_mean", "turns_min", "turns_max", "turns_p95", "tool_calls_mean", "tool_calls_min", "tool_calls_max", "tool_calls_p95", "searches_mean", "searches_min", "searches_max", "searches_p95", "accesses_mean", "accesses_min", "accesses_max", "accesses_p95", "tool_errors_mean", "tokens_mean", "tokens_min", "tokens_max", "tokens_p95", "completion_tokens_mean", "completion_tokens_min", "completion_tokens_max", "completion_tokens_p95", "discarded", "discarded_stale", "discarded_uniform", "staleness_mean", "staleness_p95", "staleness_max", "staleness_in_flight_mean", "staleness_in_queue_mean", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "loss", "entropy", "approx_kl", "behave_kl", "clip_fraction", "ess", "grad_norm", "wait_ms", "train_ms", "version_after", "reward_all_mean", "heldout_f1", "heldout_em"]]
-    points: int
+GetCurvesQuery = TypedDict(
+    "GetCurvesQuery",
+    {
+        "from_step": "int",
+        "to_step": "int",
+        "series": "list[Literal[\"at\", \"trajectories\", \"groups\", \"reward_mean\", \"reward_min\", \"reward_max\", \"reward_p95\", \"f1_mean\", \"f1_min\", \"f1_max\", \"f1_p95\", \"em_mean\", \"format_rate\", \"turns_mean\", \"turns_min\", \"turns_max\", \"turns_p95\", \"tool_calls_mean\", \"tool_calls_min\", \"tool_calls_max\", \"tool_calls_p95\", \"searches_mean\", \"searches_min\", \"searches_max\", \"searches_p95\", \"accesses_mean\", \"accesses_min\", \"accesses_max\", \"accesses_p95\", \"tool_errors_mean\", \"tokens_mean\", \"tokens_min\", \"tokens_max\", \"tokens_p95\", \"completion_tokens_mean\", \"completion_tokens_min\", \"completion_tokens_max\", \"completion_tokens_p95\", \"discarded\", \"discarded_stale\", \"discarded_uniform\", \"staleness_mean\", \"staleness_p95\", \"staleness_max\", \"staleness_in_flight_mean\", \"staleness_in_queue_mean\", \"staleness_token_mean\", \"staleness_token_p95\", \"staleness_token_max\", \"unknown_tokens\", \"loss\", \"entropy\", \"approx_kl\", \"behave_kl\", \"clip_fraction\", \"ess\", \"grad_norm\", \"wait_ms\", \"train_ms\", \"version_after\", \"reward_all_mean\", \"heldout_f1\", \"heldout_em\"]]",
+        "points": "int",
+        "with": "list[str]",
+    }, total=False,
+)
 
 
 class ListHeldoutScoresQuery(TypedDict, total=False):
@@ -2476,7 +2537,7 @@ CompareRunsQuery = TypedDict(
 class ListTrajectoriesQuery(TypedDict, total=False):
     limit: int
     cursor: str
-    fields: list[Literal["run_id", "group_id", "trajectory_id", "attempt", "purpose", "worker_id", "question_id", "question", "answer", "status", "error", "reward", "f1", "em", "cem", "format_ok", "turns", "tool_calls", "tool_errors", "prompt_tokens", "completion_tokens", "version_first", "version_last", "started_at", "finished_at", "judge", "verdict", "judge_reason", "judge_tries", "judge_ms", "judge_served", "judge_version", "judge_prompt_sha256", "asked_as", "called_invalid", "_topic", "_partition", "_offset", "_timestamp", "fate", "fate_step", "fate_reason", "advantage"]]
+    fields: list[Literal["run_id", "group_id", "trajectory_id", "attempt", "purpose", "worker_id", "question_id", "question", "answer", "status", "error", "reward", "f1", "em", "cem", "format_ok", "turns", "tool_calls", "tool_errors", "prompt_tokens", "completion_tokens", "version_first", "version_last", "started_at", "finished_at", "judge", "verdict", "judge_reason", "judge_tries", "judge_ms", "judge_served", "judge_version", "judge_prompt_sha256", "asked_as", "called_invalid", "_topic", "_partition", "_offset", "_timestamp", "fate", "fate_step", "fate_reason", "fate_reward", "advantage"]]
     sort: Literal["finished_at", "reward", "turns", "tokens"]
     order: Literal["asc", "desc"]
     status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
@@ -2500,7 +2561,7 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
-    fate: Literal["trained", "discarded", "open"]
+    fate: Literal["trained", "collected", "discarded", "lost", "open"]
 
 
 class GetTrajectoryNeighborsQuery(TypedDict, total=False):
@@ -2527,7 +2588,7 @@ class GetTrajectoryNeighborsQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
-    fate: Literal["trained", "discarded", "open"]
+    fate: Literal["trained", "collected", "discarded", "lost", "open"]
     of_attempt: int
 
 
@@ -2583,6 +2644,9 @@ class ListToolCallsQuery(TypedDict, total=False):
     cursor: str
     fields: list[Literal["run_id", "group_id", "trajectory_id", "attempt", "turn", "purpose", "worker_id", "call_id", "tool", "status", "error_type", "started_at", "ms", "arguments", "result_head", "result_chars", "truncated", "cache_hit", "policy_version_min", "policy_version_max", "occurred_at", "result", "item_urls", "item_titles"]]
     trajectory: str
+    group: str
+    min_turn: int
+    max_turn: int
     purpose: Literal["train", "eval", "external"]
     worker: str
     tool: str
@@ -2642,6 +2706,8 @@ class ListDeadLettersQuery(TypedDict, total=False):
     cursor: str
     fields: list[Literal["original_topic", "original_partition", "original_offset", "original_timestamp", "original_value_bytes", "step", "reason", "error", "run_id", "event_id", "occurred_at", "_topic", "_partition", "_offset", "_timestamp", "original_key_base64", "original_value_base64", "header_names", "header_values_base64"]]
     topic: Literal["dead-letters", "evaluations", "policies", "questions", "rollouts", "tasks", "training"]
+    partition: int
+    offset: int
     reason: Literal["empty", "not_framed", "unknown_schema", "incompatible_schema", "undecodable", "wrong_topic", "refused"]
     run: str
 

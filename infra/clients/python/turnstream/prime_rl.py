@@ -150,7 +150,8 @@ class Bridge:
         """Writes the files of a step. Existing files are from the same batch."""
         if self.known.lease is None and self._stable(batch).exists():
             raise SystemExit(f"{self._stable(batch).parent} has weights that no batch of this run made: start prime-rl in another folder")
-        # saved before the trainer can read the files: a batch that is being trained on must stay leased
+        # before the trainer can read the files: a batch that is being trained on must stay leased
+        batch.hold()
         self._remember(self.known.lineage, lease=batch.lease)
         folder = self.output / "rollouts" / f"step_{self._number(batch)}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
@@ -115,8 +116,8 @@ class Committed:
 def commit_body(
     lease: Lease, policy: Policy | None, metrics: Mapping[str, float], skipped: list[Skipped], train_ms: float
 ) -> dict[str, Any]:
-    """The body of a commit request. A repeated commit must have the same body."""
-    figures = {name: float(value) for name, value in metrics.items()}
+    """The body of a commit request. A repeated commit must have the same body. Metrics that JSON has no number for are left out."""
+    figures = {name: float(value) for name, value in metrics.items() if math.isfinite(value)}
     return {
         "batch_sha256": lease["batch_sha256"],
         "policy": policy,

@@ -6,9 +6,9 @@
     trainer.train()
 
 The samples are the rows of leased batches, in order. Each weight sync ends a step; the last step of a batch commits it. The trainer takes
-`rows_per_step` samples per step (per_device_train_batch_size × gradient_accumulation_steps × processes, with token_budget=0 and
-weight_sync_steps=1), so the adapter counts rows and pads each batch to whole steps with samples that have no loss. The data loader reads
-one micro-batch ahead, so batches are leased ahead of training: TURNSTREAM_PREFETCH must be at least 1.
+`rows_per_step` samples per step (per_device_train_batch_size × gradient_accumulation_steps × processes, with settings that the callback
+checks), so the adapter counts rows and pads each batch to whole steps with samples that have no gradient. The data loader reads one
+micro-batch ahead, so batches are leased ahead of training: TURNSTREAM_PREFETCH must be at least 1.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import ApiError, Batch, ConnectionFailed, LineageMismatch, Run, Skipped, Trainer, TrainingRow, TrainingRows, TurnstreamError, weights
+from ._trl_callback import checkpoint_callback
 from .frames import need
 from .usable import row_versions, usable_rows
 
@@ -63,7 +64,8 @@ class _Out:
 
     batch: Batch
     skipped: list[Skipped]
-    #: Number of samples since the start of training, up to and including its last one.
+    #: Numbers of samples since the start of training: those before its first one, and those up to and including its last one.
+    begin: int
     end: int
 
 
@@ -90,7 +92,8 @@ class TurnstreamWorker:
         self.rollout_buffer: queue.Queue[Sample] = queue.Queue()
         #: Part of the protocol; this worker adds no metrics.
         self.metrics_queue: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._run, self._versions, self._rows_per_step, self._trainer_id = run, versions, rows_per_step, trainer_id
+        self.temperatures: set[float] = set()
+        self._run, self._versions, self.rows_per_step, self._trainer_id = run, versions, rows_per_step, trainer_id
         self._base, self._transfer, self._version = base, transfer, version
         self._lineage = json.loads((checkpoint / _STATE).read_text())["lineage"] if checkpoint is not None else None
         self._trainer: Trainer | None = None
@@ -133,9 +136,8 @@ class TurnstreamWorker:
         self._model_version = model_version
         if self._trainer is None:
             return
-        self._trained += self._rows_per_step
-        out = self._ending(self._trained)
-        if out is not None:
+        self._trained += self.rows_per_step
+        if (out := self._ending(self._trained)) is not None:
             self._commit(out)
 
     def check_health(self, stale_after_s: float) -> None:
@@ -156,7 +158,7 @@ class TurnstreamWorker:
 
     def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None:
         """Writes the version that a step made. Always exhausts the iterator, because all ranks take part in it."""
-        out = self._ending(self._trained + self._rows_per_step) if self._trainer is not None else None
+        out = self._ending(self._trained + self.rows_per_step) if self._trainer is not None else None
         kept: dict[str, Any] = {}
 
         def through() -> Iterator[tuple[str, Any]]:
@@ -184,18 +186,19 @@ class TurnstreamWorker:
     # Checkpoints
 
     def checkpoint_callback(self) -> Any:
-        """A callback for the trainer that adds the lineage token, which the next claim needs, to each checkpoint."""
+        """A callback that checks the settings of the trainer, saves between batches, and adds the lineage token to each checkpoint."""
+        return checkpoint_callback(self)
 
-        def on_save(_callback: Any, args: Any, state: Any, control: Any, **_more: Any) -> None:
-            if self._trainer is not None and state.is_world_process_zero:
-                self.save(Path(args.output_dir) / f"checkpoint-{state.global_step}")
-
-        base = need("transformers", "trl").TrainerCallback
-        return type("TurnstreamCheckpoint", (base,), {"on_save": on_save})()
+    @property
+    def inside_batch(self) -> bool:
+        """Whether the weights have learned from a part of a batch."""
+        return bool(self._out) and self._out[0].begin < self._trained
 
     def save(self, checkpoint: Path) -> None:
         """Writes the lineage token into the folder of a checkpoint."""
         assert self._trainer is not None
+        if self.inside_batch:
+            raise RuntimeError(f"saving {checkpoint}: the weights learned from a part of {self._out[0].batch.id}; save after its last step")
         partial = checkpoint / f"{_STATE}.tmp"
         partial.write_text(json.dumps({"lineage": self._trainer.lineage, "version": self._trainer.version}))
         partial.replace(checkpoint / _STATE)
@@ -224,24 +227,30 @@ class TurnstreamWorker:
                 return False
             rows, skipped = usable_rows(batch.rows())
             samples = self._samples(batch.rows(), rows)
+            self._out.append(_Out(batch, skipped, self._leased, self._leased + len(samples)))
             self._leased += len(samples)
-            self._out.append(_Out(batch, skipped, self._leased))
         for sample in samples:
             self.rollout_buffer.put(sample)
         return True
 
     def _samples(self, leased: TrainingRows, rows: list[TrainingRow]) -> list[Sample]:
-        """One sample per row, padded to whole steps with copies of the last one that have no loss."""
+        """One sample per row, padded to whole steps with copies of the last one that have no gradient."""
+        self.temperatures.update(one for one in (row["temperature"] for row in rows) if one is not None)
         samples = [self._sample(row, row["mask"]) for row in rows]
-        filler = [row for row in (rows or leased) if row["token_ids"]]
-        if not filler:
+        padding = [row for row in (rows or leased) if len(row["token_ids"]) > 1]
+        if not padding:
             raise ValueError("no row of the batch has tokens: workers record them with TURNSTREAM_LLM_TOKEN_IDS=true")
-        missing = -len(samples) % self._rows_per_step if samples else self._rows_per_step
-        return samples + [self._sample(filler[-1], [0] * len(filler[-1]["token_ids"])) for _ in range(missing)]
+        missing = -len(samples) % self.rows_per_step if samples else self.rows_per_step
+        return samples + [self._filler(padding[-1]) for _ in range(missing)]
+
+    def _filler(self, row: TrainingRow) -> Sample:
+        """Has one loss token, because the trainer fails on a micro-batch without any. The first token of a row cannot have a loss."""
+        count = len(row["token_ids"])
+        last = max((at for at in range(1, count) if row["mask"][at]), default=count - 1)
+        return replace(self._sample(row, [int(at == last) for at in range(count)]), advantage=0.0)
 
     def _sample(self, row: TrainingRow, mask: list[int]) -> Sample:
         np = need("numpy", "numpy")
-        trained = any(mask)
         versions = row_versions(row)
         newest = self._trainer.version if self._trainer is not None else 0
         return Sample(
@@ -250,8 +259,7 @@ class TurnstreamWorker:
             input_ids=np.array(row["token_ids"], np.int64),
             completion_mask=np.array(mask, np.int64),
             old_log_probs=np.array(row["logprobs"] or [0.0] * len(mask), np.float32),
-            advantage=row["advantage"] if trained else 0.0,
-            # the current version, so that the trainer's staleness filter drops nothing: the lease already limits staleness
+            advantage=row["advantage"],
             model_version=self._model_version,
             group_id=self._groups.setdefault(row["group_id"], len(self._groups)),
             metrics={"reward": row["reward"], "turnstream/staleness": float(newest - versions[0]) if versions else 0.0},
@@ -284,10 +292,9 @@ class TurnstreamWorker:
 
 
 def _behind(restore: Any) -> TurnstreamError:
-    if restore is None:
-        return TurnstreamError("LINEAGE_MISMATCH", "the run continues from weights that have not been published")
-    version, uri = restore["version"], restore["uri"]
-    return TurnstreamError("LINEAGE_MISMATCH", f"the run is at version {version}: load the model from {uri}, and pass version={version}")
+    version, uri = (restore["version"], restore["uri"]) if restore else (0, "")
+    source = uri or "your copy of it, because its weights are not published"
+    return TurnstreamError("LINEAGE_MISMATCH", f"the run is at version {version}: load the model from {source}, and pass version={version}")
 
 
 save_file: Callable[[dict[str, Any], Path], None] = lambda tensors, path: need("safetensors.torch", "trl").save_file(tensors, path)

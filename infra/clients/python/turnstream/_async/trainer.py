@@ -65,6 +65,7 @@ class AsyncTrainer:
             self.committed = await self.commit(known.prepared)
         elif known.held is not None:
             self.held = self._opened(known.held)
+            self.held.hold()
         self._claim = Claim(known.framework)
 
     async def lease(self, wait_ms: int = _WAIT_MS) -> AsyncBatch | None:
@@ -87,7 +88,7 @@ class AsyncTrainer:
         return batch
 
     async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> AsyncIterator[AsyncBatch]:
-        """Yields batches until version `steps` or the end of the run. A batch that is neither committed nor prepared is released.
+        """Yields batches until version `steps` or the end of the run. A batch that is not committed, prepared, or held is released.
 
         Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
@@ -141,7 +142,7 @@ class AsyncTrainer:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Releases leased batches, except prepared ones."""
+        """Releases leased batches, except prepared and held ones."""
         for batch in self._open:
             await batch.leave()
 

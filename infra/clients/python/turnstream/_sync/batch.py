@@ -36,7 +36,7 @@ class Batch:
         self._begun = time.monotonic()
         self._rows: TrainingRows | None = None
         self._repeated: Repeated | None = None
-        self._prepared = False
+        self._held = False
         self.lease = lease
         self.open = True
         #: `to_numpy` pads the number of rows to a multiple of this.
@@ -99,7 +99,7 @@ class Batch:
 
         After a crash in between, pass it to the next claim, which commits the batch if it is still leased to this trainer.
         """
-        self._prepared = True
+        self._held = True
         train_ms = (time.monotonic() - self._begun) * 1000
         body = commit_body(self.lease, policy, metrics or {}, skipped or [], train_ms)
         return {"batch_id": self.id, "weights_sha256": policy["sha256"] if policy else "", "commit": body}
@@ -117,6 +117,10 @@ class Batch:
         committed = self._trainer.commit(said)
         self.open = False
         return committed
+
+    def hold(self) -> None:
+        """Keeps the batch leased when its block or the trainer's ends, because another process may still be training on it."""
+        self._held = True
 
     def release(self, reason: str = "returned") -> None:
         """Returns the trajectories, which can then be leased again."""
@@ -155,9 +159,12 @@ class Batch:
         self.leave()
 
     def leave(self) -> None:
-        """Releases the batch unless it is committed, prepared, or lost. A prepared batch is left to the claim of its checkpoint."""
+        """Ends the extensions, and releases the batch unless it is committed, prepared, held, or lost.
+
+        A prepared or held batch stays leased until the next claim, which may keep it, or until its deadline.
+        """
         self._stop()
-        self.open = self.open and not self._prepared
+        self.open = self.open and not self._held
         try:
             self.release()
         except TurnstreamError as error:

@@ -66,6 +66,7 @@ class Trainer:
             self.committed = self.commit(known.prepared)
         elif known.held is not None:
             self.held = self._opened(known.held)
+            self.held.hold()
         self._claim = Claim(known.framework)
 
     def lease(self, wait_ms: int = _WAIT_MS) -> Batch | None:
@@ -88,7 +89,7 @@ class Trainer:
         return batch
 
     def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> Iterator[Batch]:
-        """Yields batches until version `steps` or the end of the run. A batch that is neither committed nor prepared is released.
+        """Yields batches until version `steps` or the end of the run. A batch that is not committed, prepared, or held is released.
 
         Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
@@ -142,7 +143,7 @@ class Trainer:
         self.close()
 
     def close(self) -> None:
-        """Releases leased batches, except prepared ones."""
+        """Releases leased batches, except prepared and held ones."""
         for batch in self._open:
             batch.leave()
 
