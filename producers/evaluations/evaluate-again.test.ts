@@ -3,11 +3,11 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventWriter } from '../../streams/core/ports.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
-import { overMemory, testWorker } from '../../infra/testing/worker-harness.ts';
+import { overMemory, rolloutsOf, testWorker } from '../../infra/testing/worker-harness.ts';
 import { evaluate, type EvaluationProgress } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
-import type { Judge } from './judge.ts';
-import { eventsOf, optionsOver, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
+import type { Judge } from '../judge/judge.ts';
+import { eventsOf, optionsOver, ownWorker, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
 
 describe('an evaluation that does not succeed at once', () => {
   it('continues from what the log holds after an interruption at any moment', async () => {
@@ -25,6 +25,34 @@ describe('an evaluation that does not succeed at once', () => {
       expect(requestsOf(log).map((request) => request.attempt)).toEqual(Array(6).fill(0));
       await test.worker.stop();
     }
+  });
+
+  it('continues with another worker of its own, which takes what the first one left', async () => {
+    const log = new MemoryLog();
+    const controller = new AbortController();
+    const addressees: string[] = [];
+    const noWorker = async (addressee: string): Promise<void> => void addressees.push(addressee);
+    const first = evaluate(optionsOver(log, { signal: controller.signal, startWorker: noWorker }));
+    await vi.waitFor(
+      () => {
+        expect(requestsOf(log)).toHaveLength(6);
+      },
+      { timeout: 20_000 },
+    );
+    controller.abort(new Error('interrupted'));
+    await expect(first).rejects.toThrow('interrupted');
+    await work(log, { workerId: 'w-run' });
+    const startWorker = async (addressee: string): Promise<void> => {
+      addressees.push(addressee);
+      await ownWorker(log)(addressee);
+    };
+    const result = await evaluate(optionsOver(log, { startWorker }));
+    expect(addressees).toEqual([result.evaluation_id, result.evaluation_id]);
+    expect(requestsOf(log).map(({ attempt }) => attempt)).toEqual(Array(6).fill(0));
+    expect([...rolloutsOf(log).attempts.values()].map(([start]) => start?.event.worker_id)).toEqual(Array(6).fill('w-own'));
+    // a complete evaluation needs no worker
+    expect(await evaluate(optionsOver(log, { startWorker }))).toEqual(result);
+    expect(addressees).toHaveLength(2);
   });
 
   it('requests answers again when a worker stops, and scores one that never succeeds as 0 with its status', async () => {
@@ -91,7 +119,7 @@ describe('an evaluation that does not succeed at once', () => {
     const log = new MemoryLog();
     const beat = setInterval(() => {
       void log.writer().append([
-        { type: 'WorkerHeartbeat', key: 'w', event: { event_id: `w/heartbeat/${Math.random()}`, run_id: 'run-a', occurred_at: 1, producer: 'w', worker_id: 'w', policy_version: 0, capacity: 4, running: [] } }, // prettier-ignore
+        { type: 'WorkerHeartbeat', key: 'w', event: { event_id: `w/heartbeat/${Math.random()}`, run_id: 'run-a', occurred_at: 1, producer: 'w', worker_id: 'w', policy_version: 0, capacity: 4, running: [], addressee: '' } }, // prettier-ignore
       ]);
     }, 5);
     const result = await evaluate(optionsOver(log, { silenceMs: 20 })).finally(() => {

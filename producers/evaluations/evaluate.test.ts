@@ -1,11 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
+import { requested } from '../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
+import { request, rolloutsOf } from '../../infra/testing/worker-harness.ts';
 import { contentIdOf } from './content-id.ts';
 import { evaluate, type EvaluateOptions, type EvaluationProgress, type TakenOver } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
-import { eventsOf, optionsOver, questions, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
+import { eventsOf, optionsOver, ownWorker, questions, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
 
 describe('evaluate', () => {
   it('asks the workers, records every answer and the averages', async () => {
@@ -76,7 +78,41 @@ describe('evaluate', () => {
     expect(edited.evaluation_id).not.toContain(first.evaluation_id);
     const started = eventsOf(log, 'evaluations').flatMap(({ type, event }) => (type === 'EvaluationStarted' ? [event] : []));
     expect(started.map(({ repeat }) => repeat)).toEqual([0, 1, 2, 0]);
-    expect(started.at(-1)?.subject).toBe('{"policy":{"module":"my-agent.mjs","sha256":"b"}}');
+    expect(JSON.parse(started.at(-1)?.subject ?? '')).toMatchObject({
+      policy: { module: 'my-agent.mjs', sha256: 'b' },
+      protocol: { questions: expect.any(Number) as number, max_turns: expect.any(Number) as number },
+    });
+  });
+
+  it('is answered by its own worker alone, which takes nothing of the run and of other evaluations', async () => {
+    const log = new MemoryLog();
+    await work(log, { workerId: 'w-run', policy: searchThenAnswer(1, 'Austria') });
+    await request(
+      log.writer(),
+      Array.from({ length: 4 }, (_, index) => requested({ trajectory: `g${index}.0` })),
+    );
+    const workerOf = (answer: string) => ownWorker(log, { workerId: `w-${answer}`, policy: searchThenAnswer(1, answer) });
+    const [chad, bhutan, ofRun] = await Promise.all([
+      evaluate(optionsOver(log, { answering: { url: 'a' }, startWorker: workerOf('Chad') })),
+      evaluate(optionsOver(log, { answering: { url: 'b' }, startWorker: workerOf('Bhutan') })),
+      evaluate(optionsOver(log, { answering: { url: 'a' } })),
+    ]);
+    const answersOf = ({ evaluation_id: id }: EvaluationCompleted) =>
+      scoresOf(log).flatMap(({ evaluation_id: of, answer, status, attempt }) => (of === id ? [`${answer} ${status} ${attempt}`] : []));
+    expect([chad, bhutan, ofRun].map(answersOf)).toEqual(
+      ['Chad', 'Bhutan', 'Austria'].map((answer) => Array<string>(6).fill(`${answer} answered 0`)),
+    );
+    const addressees = requestsOf(log).map(({ addressee, evaluation_id: id }) => [addressee, id].join());
+    expect(new Set(addressees)).toEqual(
+      new Set([',', `,${ofRun.evaluation_id}`, ...[chad, bhutan].map(({ evaluation_id: id }) => `${id},${id}`)]),
+    );
+    await vi.waitFor(
+      () => {
+        const trained = [...rolloutsOf(log).attempts].filter(([attempt]) => attempt.startsWith('g'));
+        expect(trained.map(([, events]) => events[0]?.event.worker_id)).toEqual(Array(4).fill('w-run'));
+      },
+      { timeout: 20_000 },
+    );
   });
 
   it('records the benchmark fields of a question, and prompt tokens apart from generated tokens', async () => {
@@ -124,6 +160,7 @@ describe('evaluationIdOf', () => {
       { answering: { code: 'a' } },
       { answering: { code: 'b' } },
       { answering: { code: 'b', tools: { tools: 'web' } } },
+      { hasOwnWorker: true },
     ];
     const ids = others.map((other) => evaluationIdOf({ ...base, ...other }));
     expect(new Set([evaluationIdOf(base), ...ids]).size).toBe(others.length + 1);

@@ -22,6 +22,17 @@ export async function work(log: MemoryLog, overrides: WorkerOverrides = {}): Pro
   return test;
 }
 
+/** Starts a worker for one evaluation. Its group begins at the first task unless it has begun already, as with an evaluator. */
+export const ownWorker =
+  (log: MemoryLog, overrides: WorkerOverrides = {}) =>
+  async (addressee: string): Promise<void> => {
+    const group = log.groupOf(`memory.workers.run-a.${addressee}`);
+    for (const { partition } of log.partitionsOf('tasks')) {
+      if (group.committed('tasks', partition) === undefined) group.setCommitted({ topic: 'tasks', partition, offset: 0 });
+    }
+    await work(log, { workerId: 'w-own', ...overrides, addressee });
+  };
+
 export const questions = ['Austria', 'Bhutan', 'Chad'].map((name, index) => ({
   question_id: `q-${index}`,
   question: `Which country is number ${index}?`,

@@ -1,8 +1,8 @@
-// Evaluates one policy version: requests answers from the run's workers through the log, scores the answers, and records everything. All
-// its knowledge is in the log, so a second call with the same subject continues the first one or returns the recorded result, and reports
-// that it did. An answer whose worker vanished, or that was cancelled or failed, is requested again; after the last attempt it counts as 0
-// with its status. With a judge, a score is recorded once there is a verdict. Delivery: at least once; events have identities, and recorded
-// scores never change.
+// Evaluates one policy version: requests answers through the log, from the workers of the run or from a worker that takes only the tasks of
+// this evaluation, scores the answers, and records everything. All its knowledge is in the log, so a second call with the same subject
+// continues the first one or returns the recorded result, and reports that it did. An answer whose worker vanished, or that was cancelled
+// or failed, is requested again; after the last attempt it counts as 0 with its status. With a judge, a score is recorded once there is a
+// verdict. Delivery: at least once; events have identities, and recorded scores never change.
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventReader, EventWriter, Following, LogReader, Logger, OutgoingEvent } from '../../streams/core/ports.ts';
@@ -18,6 +18,7 @@ import {
 } from '../../streams/evaluation/evaluation.ts';
 import { createOutbox, type Outbox } from '../rollouts/worker/outbox.ts';
 import {
+  addresseeOf,
   completedEvent,
   evaluationIdOf,
   questionOf,
@@ -28,7 +29,7 @@ import {
   type EvaluationSubject,
 } from './evaluation-events.ts';
 import { endOfRollouts, foldBatch, newestRepeat, readRequests, readRollouts, readScores, type EvaluationLog } from './evaluation-log.ts';
-import type { Judge } from './judge.ts';
+import type { Judge } from '../judge/judge.ts';
 import { createJudging, type Judging } from './judging.ts';
 
 export interface EvaluationProgress {
@@ -49,7 +50,9 @@ export interface TakenOver {
   readonly begunAtMs: number;
 }
 
-export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | 'repeat'> {
+export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | 'hasOwnWorker' | 'repeat'> {
+  /** Starts a worker that takes only tasks with this addressee, before any is requested. By default the workers of the run answer. */
+  readonly startWorker?: (addressee: string) => Promise<void>;
   /** Judges every answer before its score is recorded; by default there is no judge. */
   readonly judge?: Judge;
   readonly writer: EventWriter;
@@ -81,21 +84,24 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationComp
   const subject = subjectOf(options, newest < 0 ? 0 : again ? newest + 1 : newest);
   const evaluationId = evaluationIdOf(subject);
   const log: EvaluationLog = { evaluationId, runId, reader, events };
-  const state = newEvaluation({ evaluationId, questions: questions.map((question) => question.question_id), samples });
+  const addressee = addresseeOf(subject, evaluationId);
+  const state = newEvaluation({ evaluationId, questions: questions.map((question) => question.question_id), samples, addressee });
   const { begunAtMs, completed } = await readScores(log, state);
   if (begunAtMs !== undefined) {
     const [scored, total] = [state.scored, state.samples.size];
     options.onTakenOver?.({ evaluationId, scored, total, isComplete: completed !== undefined, begunAtMs });
   }
   if (completed !== undefined) return completed;
+  await options.startWorker?.(addressee);
   const evaluation = new Evaluation({ options, subject, log, state });
   return evaluation.run(begunAtMs !== undefined);
 }
 
-/** Includes the judge's name, because another judge makes another evaluation. */
-const subjectOf = ({ judge, ...subject }: EvaluateOptions, repeat: number): EvaluationSubject => ({
+/** Another judge makes another evaluation, and so does another kind of worker. */
+const subjectOf = ({ judge, startWorker, ...subject }: EvaluateOptions, repeat: number): EvaluationSubject => ({
   ...subject,
   repeat,
+  hasOwnWorker: startWorker !== undefined,
   ...(judge === undefined ? {} : { judgeName: judge.name }),
 });
 

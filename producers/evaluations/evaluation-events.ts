@@ -13,7 +13,7 @@ import { deriveSeed } from '../../streams/core/random.ts';
 import { evaluationGroupOf, type SampleState } from '../../streams/evaluation/evaluation.ts';
 import { summarize } from '../../streams/evaluation/scores.ts';
 import { contentIdOf } from './content-id.ts';
-import type { JudgeVerdict } from './judge.ts';
+import type { JudgeVerdict } from '../judge/judge.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 
 export interface EvaluationQuestion extends Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'> {
@@ -46,10 +46,14 @@ export interface EvaluationSubject {
    * What answers and judges, beyond the name: settings, hashes of code and weights, addresses, and what servers report about themselves.
    */
   readonly answering?: Readonly<Record<string, unknown>>;
+  /** A worker that takes no other tasks answers; by default those of the run do. */
+  readonly hasOwnWorker?: boolean;
   /** Number of earlier repeats of the same evaluation. */
   readonly repeat?: number;
   /** Rows of the file that are not asked; no effect on the identity. */
   readonly leftOut?: number;
+  /** The most questions that were to be asked, of which a set may have fewer; no effect on the identity. */
+  readonly mostQuestions?: number;
 }
 
 /** A readable slug plus a hash of everything else, including the content behind names. */
@@ -62,11 +66,18 @@ export function evaluationIdOf(subject: EvaluationSubject): string {
 }
 
 function textOf(subject: EvaluationSubject): string {
-  const { reward, maxTurns, maxTokens, maxWallMs, seed, judgeName, answering = {} } = subject;
+  const { reward, maxTurns, maxTokens, maxWallMs, seed, judgeName, answering = {}, hasOwnWorker = false } = subject;
   const questions = subject.questions.map((question) => [question.question_id, contentIdOf(question)]);
   const judge = judgeName === undefined ? [] : [judgeName, JUDGE_PROMPT_SHA256];
-  return canonical({ questions, limits: [reward, maxTurns, maxTokens, maxWallMs, seed], judge, answering });
+  const limits = [reward, maxTurns, maxTokens, maxWallMs, seed];
+  return canonical({ questions, limits, judge, answering, ...(hasOwnWorker ? { hasOwnWorker } : {}) });
 }
+
+/** What has to be equal for the scores of several versions to form one series. */
+const protocolOf = ({ questions, mostQuestions = questions.length, reward, maxTurns, maxTokens, maxWallMs, seed }: EvaluationSubject) => ({
+  ...{ questions: mostQuestions, reward, seed },
+  ...{ max_turns: maxTurns, max_tokens: maxTokens, max_wall_ms: maxWallMs },
+});
 
 /** JSON with sorted keys, so that equal content gives equal text. */
 const canonical = (value: unknown): string =>
@@ -75,6 +86,13 @@ const canonical = (value: unknown): string =>
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
+
+/**
+ * The addressee of the tasks: the evaluation if it has its own worker, so that no other worker takes them. Whether it has one is part of
+ * its id, so all its tasks have the same addressee, also after a restart.
+ */
+export const addresseeOf = ({ hasOwnWorker = false }: EvaluationSubject, evaluationId: string): string =>
+  hasOwnWorker ? evaluationId : '';
 
 /** Fields that all events of an evaluation share. */
 export interface EvaluationIdentity {
@@ -103,7 +121,7 @@ export function startedEvent(identity: EvaluationIdentity): EvaluationStarted {
     questions: subject.questions.length,
     samples: subject.samples,
     repeat: subject.repeat ?? 0,
-    subject: canonical(subject.answering ?? {}),
+    subject: canonical({ ...subject.answering, protocol: protocolOf(subject) }),
     left_out: subject.leftOut ?? 0,
   };
 }
@@ -134,6 +152,7 @@ export function requestEvent(identity: EvaluationIdentity, sample: SampleState, 
     max_wall_ms: subject.maxWallMs,
     admitted_version: subject.policyVersion,
     evaluation_id: evaluationId,
+    addressee: addresseeOf(subject, evaluationId),
   };
 }
 

@@ -1,7 +1,7 @@
 // Tracks which answers of an evaluation are judged or about to be. The state is only in memory: after a restart, an answer whose verdict
 // was not recorded is judged again.
 import type { EvaluationStep } from '../../streams/evaluation/evaluation.ts';
-import type { Judge, JudgeVerdict } from './judge.ts';
+import type { Judge, JudgeVerdict } from '../judge/judge.ts';
 import type { JudgedAnswer } from '../../streams/reward/judge-prompt.ts';
 
 export interface Judging {

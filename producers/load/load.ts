@@ -126,6 +126,7 @@ export function groupRequests(
       max_wall_ms: 3_600_000,
       admitted_version: at.version,
       evaluation_id: '',
+      addressee: '',
     };
   });
 }

@@ -1,18 +1,8 @@
 // The only description of a turn: for each field of TurnRecorded, where its value comes from, whether it is truncated when a record is too
 // large, and its columns in `turns` with kind, unit, and where REST and the outline return them. Rows, columns of a block, size bounds,
 // comments, and REST fields are derived from it. Defaults are those of the schema.
+import { attempt, decision, figure, hidden, inRow, moreCalls, number, onRequest, sparse, text, whole } from './turn-parts.ts';
 import { newestVersion, oldestVersion, unknownTokens, type TurnFields } from './turn-spec.ts';
-
-const attempt = { from: 'attempt' } as const;
-const log = { kind: 'log' } as const;
-const inRow = { rest: 'row' } as const;
-const onRequest = { rest: 'fields' } as const;
-const hidden = { rest: 'none' } as const;
-const text = { kind: 'text' } as const;
-const whole = { kind: 'whole' } as const;
-const number = { kind: 'number' } as const;
-const sparse = { sparse: true } as const;
-const figure = { kind: 'number', missing: 0, rest: 'row' } as const;
 
 export const turnFields = {
   run_id: { ...attempt, ...text, ...inRow, about: 'Name of the run; empty for events that belong to no run' },
@@ -79,6 +69,7 @@ export const turnFields = {
         column: 'generation_queue_ms',
         ...figure,
         about: 'Time that the generation waited for the concurrency limit of the worker, ms',
+        outline: { as: 'generation_queue_ms', digits: 1 },
       },
       retries: { column: 'generation_retries', ...figure, ...whole, about: 'Failed requests before the last one' },
       retry_ms: { column: 'generation_retry_ms', ...figure, about: 'Time of failed requests and backoff, ms' },
@@ -173,6 +164,7 @@ export const turnFields = {
         column: 'tool_queue_ms',
         ...figure,
         about: 'Time that the tool call waited for the concurrency limit of the worker, ms',
+        outline: { as: 'tool_queue_ms', digits: 1 },
       },
       retries: { column: 'tool_retries', ...figure, ...whole, about: 'Failed tries of the tool call before the last one' },
       retry_ms: { column: 'tool_retry_ms', ...figure, about: 'Time of failed tries of the tool call and backoff, ms' },
@@ -217,28 +209,7 @@ export const turnFields = {
   cache_hit: { kind: 'flag', ...inRow, about: 'Whether the result came from a cache' },
   reward: { ...number, ...inRow, about: 'Reward of this turn alone', outline: { as: 'reward' } },
 
-  decision: {
-    cut: 'decision',
-    inside: {
-      features: log,
-      candidates: {
-        column: 'decision_candidates',
-        ...figure,
-        ...whole,
-        about: 'Candidate actions of the built-in policy; 0 for every other policy',
-      },
-      width: { column: 'decision_width', ...figure, ...whole, ...hidden, about: 'Features of each candidate; 0 without a decision' },
-      chosen: {
-        column: 'decision_chosen',
-        ...figure,
-        ...whole,
-        missing: -1,
-        about: 'Index of the candidate that was chosen, from 0; -1 without a decision',
-      },
-      logprob: { column: 'decision_logprob', ...figure, about: 'Log-probability of the choice, nats' },
-      entropy: { column: 'decision_entropy', ...figure, about: 'Entropy of the distribution over candidates, nats' },
-    },
-  },
+  decision,
 
   request_id: { ...sparse, ...text, ...inRow, about: 'Id of the model call, as the engine or its proxy gives it; empty if unknown' },
   branch_parent: {
@@ -297,42 +268,7 @@ export const turnFields = {
       dtype: { column: 'extra_dtypes', kind: 'texts', ...onRequest, about: 'Element type of the data of each reference' },
     },
   },
-  more_calls: {
-    ...sparse,
-    cut: 'calls',
-    each: {
-      tool: { column: 'more_tools', kind: 'texts', ...onRequest, about: 'Tools that the turn called after the first call, in order' },
-      call_id: { column: 'more_call_ids', kind: 'texts', ...onRequest, about: 'Ids of the further tool calls' },
-      arguments: { column: 'more_tool_arguments', kind: 'texts', ...onRequest, about: 'Arguments of the further tool calls, JSON' },
-      status: {
-        column: 'more_tool_statuses',
-        kind: 'texts',
-        ...onRequest,
-        about: 'ok, error, timeout, or refused, for each further tool call',
-      },
-      error_type: {
-        column: 'more_tool_error_types',
-        kind: 'texts',
-        ...onRequest,
-        about: 'Kind of failure of each further tool call; empty if ok',
-      },
-      started_at: log,
-      latency_ms: { column: 'more_tool_ms', kind: 'numbers', ...onRequest, about: 'Latency of each further tool call, ms' },
-      result: { column: 'more_tool_results', kind: 'texts', ...onRequest, about: 'Results of the further tool calls' },
-      result_chars: {
-        column: 'more_tool_result_chars',
-        kind: 'wholes',
-        ...onRequest,
-        about: 'Lengths of the complete results, characters',
-      },
-      result_sha256: {
-        column: 'more_tool_result_sha256s',
-        kind: 'texts',
-        ...onRequest,
-        about: 'SHA-256 of the complete results, hexadecimal',
-      },
-    },
-  },
+  more_calls: moreCalls,
   token_ends: {
     ...sparse,
     kind: 'wholes',

@@ -83,7 +83,9 @@ describe('the table of a turn', () => {
     const figures = [
       'turn',
       'generation_ms',
+      'generation_queue_ms',
       'tool_ms',
+      'tool_queue_ms',
       'prompt_tokens',
       'completion_tokens',
       'version_min',

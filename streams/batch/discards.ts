@@ -2,8 +2,9 @@
 //
 // A trajectory that is not trained on has one discard with the reason: `incomplete` when the awaited rewards never came, the reason of its
 // group when one of its attempts counts, `expired` when the trainer gave up before the newest attempt ended, `lost` when its request is no
-// longer in the log and could not be made again. Every other attempt that ended has its own discard: `superseded` when it was usable, else
-// `invalid`. Attempts that never ended are only in TrajectoryExpired. An attempt that ends after its group closed changes nothing.
+// longer in the log and could not be made again, or when records of its group are gone that an external trainer needs. Every other attempt
+// that ended has its own discard: `superseded` when it was usable, else `invalid`. Attempts that never ended are only in TrajectoryExpired.
+// An attempt that ends after its group closed changes nothing.
 import { isRequestLost, type Group, type Trajectory } from '../group/group.ts';
 import { statusOf, type Attempt } from '../trajectory/attempt.ts';
 import type { DiscardReason } from './batch.ts';

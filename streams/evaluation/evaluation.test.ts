@@ -37,6 +37,7 @@ const heartbeat = (running: readonly (readonly [string, number])[], fields: Part
   event: randomEvent('WorkerHeartbeat', seeded(1), {
     worker_id: 'w',
     capacity: 4,
+    addressee: '',
     running: running.map(([id, attempt]) => ({ group_id: 'g', trajectory_id: id, attempt })),
     ...fields,
   }),
@@ -125,6 +126,27 @@ describe('an evaluation', () => {
     expect(due(state, 1_150)).toEqual([]);
     foldRollout(state, heartbeat([]), 1_240);
     expect(due(state, 1_241)).toHaveLength(4);
+  });
+
+  it('requests again what waits for idle workers that take its tasks, whatever other workers do', () => {
+    const own = newEvaluation({ ...plan, addressee: 'e' });
+    const ofRun = newEvaluation(plan);
+    const ids = [...own.samples.keys()];
+    for (const id of ids) for (const state of [own, ofRun]) noteRequested(state, { trajectory_id: id, attempt: 0 }, 0);
+    const busy = [
+      ['x', 0],
+      ['y', 0],
+    ] as const;
+    for (let at = 0; at <= 200; at += 50) foldRollout(own, heartbeat([], { worker_id: 'of the run' }), at);
+    for (let at = 0; at <= 200; at += 50) foldRollout(ofRun, heartbeat([], { worker_id: 'own', addressee: 'e' }), at);
+    expect([due(own, 200), due(ofRun, 200)]).toEqual([[], []]);
+    for (let at = 200; at <= 350; at += 50) {
+      foldRollout(own, heartbeat(busy, { worker_id: 'of the run', capacity: 2 }), at);
+      foldRollout(own, heartbeat([], { worker_id: 'own', addressee: 'e' }), at);
+      foldRollout(ofRun, heartbeat(busy, { worker_id: 'own', addressee: 'e', capacity: 2 }), at);
+      foldRollout(ofRun, heartbeat([], { worker_id: 'of the run' }), at);
+    }
+    expect([due(own, 350).length, due(ofRun, 350).length]).toEqual([4, 4]);
   });
 
   it('ignores events of other groups', () => {

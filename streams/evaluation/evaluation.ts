@@ -13,6 +13,8 @@ export interface EvaluationPlan {
   readonly questions: readonly string[];
   /** Number of answers per question. */
   readonly samples: number;
+  /** What the workers that answer take: tasks with this addressee. By default the workers of the run answer. */
+  readonly addressee?: string;
 }
 
 interface AttemptState {
@@ -79,7 +81,7 @@ export function noteScored(state: EvaluationState, score: AnswerScored): void {
   state.scored += 1;
 }
 
-/** Folds one record of `rollouts`. Records of other groups change nothing, except heartbeats: those of every worker count. */
+/** Folds one record of `rollouts`. Records of other groups change nothing, except heartbeats. */
 export function foldRollout(state: EvaluationState, { type, event }: DecodedEvent, atMs: number): void {
   switch (type) {
     case 'WorkerHeartbeat':
@@ -99,11 +101,13 @@ export function foldRollout(state: EvaluationState, { type, event }: DecodedEven
 }
 
 function noteHeartbeat(state: EvaluationState, event: WorkerHeartbeat, atMs: number): void {
+  for (const { trajectory_id: id, attempt } of event.running) noteSign(state, id, { number: attempt, atMs });
+  // whether other workers are busy says nothing about the tasks of this evaluation
+  if (event.addressee !== (state.plan.addressee ?? '')) return;
   const worker = state.workers.get(event.worker_id) ?? { lastSeenMs: atMs, roomSinceMs: undefined };
   worker.lastSeenMs = atMs;
   worker.roomSinceMs = event.running.length < event.capacity ? (worker.roomSinceMs ?? atMs) : undefined;
   state.workers.set(event.worker_id, worker);
-  for (const { trajectory_id: id, attempt } of event.running) noteSign(state, id, { number: attempt, atMs });
 }
 
 function noteSign(state: EvaluationState, id: string, sign: { readonly number: number; readonly atMs: number }) {

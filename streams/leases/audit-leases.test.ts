@@ -6,10 +6,11 @@ const entry = (type: string, event: object): LedgerEntry => ({ type, event }) as
 const started = entry('RunStarted', { weights_sha256: '' });
 const claimed = (epoch: number, prepared = '') => entry('TrainerClaimed', { epoch, trainer_id: 't', prepared });
 const trajectories = [{ trajectory_id: 'a.0', attempt: 0 }];
-const lease = { step: 1, epoch: 1, version_before: 0, group_ids: ['a'], batch_sha256: 'rows', trajectories };
+const lease = { step: 1, epoch: 1, version_before: 0, group_ids: ['a'], batch_sha256: 'rows', trajectories, rows: 2 };
 const leased = (rest: object = {}) => entry('BatchLeased', { batch_id: 'run-a/step/1.0', ...lease, ...rest });
 const released = (batchId: string) => entry('BatchReleased', { batch_id: batchId });
-const step = { step: 1, version_before: 0, version_after: 1, batch_sha256: 'rows', trajectories, lineage: 'hash 0', weights_sha256: 'w' };
+const made = { batch_sha256: 'rows', trajectories, trained_rows: 2, lineage: 'hash 0', weights_sha256: 'w' };
+const step = { step: 1, version_before: 0, version_after: 1, ...made };
 const committed = (rest: object = {}) => entry('StepCompleted', { batch_id: 'run-a/step/1.0', report_sha256: 'report', ...step, ...rest });
 const back = { version: 2, to_version: 0, epoch: 2, weights_sha256: '', abandoned: [1], trajectories: 1 };
 const rewound = (rest: object = {}) => entry('RunRewound', { ...back, ...rest });
@@ -49,6 +50,8 @@ describe('the entries of leases', () => {
     ['a commit of another batch', [...run, committed({ batch_id: 'run-a/step/1.1' })], 'not the first leased batch'],
     ['a commit for another step', [...run, committed({ step: 2 })], 'leased for 1'],
     ['a commit of other rows', [...run, committed({ batch_sha256: 'x' })], 'other rows'],
+    ['a commit of fewer rows than none', [...run, committed({ trained_rows: -1 })], 'trained on -1 rows'],
+    ['a commit of more rows than were leased', [...run, committed({ trained_rows: 3 })], 'trained on 3 rows'],
     ['a commit of other trajectories', [...run, committed({ trajectories: [] })], 'other trajectories'],
     ['a commit on another version', [...run, committed({ lineage: 'x' })], 'does not follow the previous commit'],
     ['a rewind to nothing', [...trained, claimed(2), rewound({ to_version: 9, abandoned: [], trajectories: 0 })], 'is not based on'],

@@ -80,6 +80,10 @@ function commitProblems(book: LeaseBook, step: StepCompleted): readonly string[]
   return brokenOf([
     [step.step !== lease.step || step.version_before !== lease.version_before, `step ${step.step} commits ${id}, leased for ${lease.step}`],
     [step.batch_sha256 !== lease.batch_sha256, `step ${step.step} trained on other rows than those of ${id}`],
+    [
+      step.trained_rows < 0 || step.trained_rows > lease.rows,
+      `step ${step.step} trained on ${step.trained_rows} rows, but ${id} has ${lease.rows}`,
+    ],
     [names(step.trajectories) !== names(lease.trajectories), `step ${step.step} trained on other trajectories than those of ${id}`],
     [step.lineage !== lineage, `step ${step.step} does not follow the previous commit`],
   ]);

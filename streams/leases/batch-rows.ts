@@ -15,6 +15,10 @@ export interface RowsMeasure {
   readonly bytes: number;
   /** SHA-256 (hex) of the rows. */
   readonly sha256: string;
+  /** Numbers of the rows that must not be trained on. */
+  readonly untrainable: readonly number[];
+  /** Ids of trajectories whose records the log no longer has in full. */
+  readonly gone: readonly string[];
 }
 
 export interface BatchRows {

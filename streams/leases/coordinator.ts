@@ -39,6 +39,8 @@ export interface LeaseAnswer {
   readonly version_before: number;
   readonly batch_sha256: string;
   readonly rows: number;
+  /** Rows that may be trained on. */
+  readonly trainable_rows: number;
   readonly tokens: number;
   readonly bytes: number;
   readonly deadline: string;

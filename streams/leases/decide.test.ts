@@ -47,6 +47,14 @@ describe('a claim', () => {
     expect(decideClaim(bookOf(), claim)).toMatchObject(wanted);
   });
 
+  it('learns that its step was committed although the weights of the commit, or of the checkpoint, come later', () => {
+    const committed = { kind: 'claimed', keeps: '', restore: false };
+    const late = bookOf({ commits: [commitOf(0), commitOf(1), commitOf(2, { weightsSha256: '' })] });
+    expect(decideClaim(late, prepared('run-a/step/2.0', 'weights-2'))).toMatchObject(committed);
+    expect(decideClaim(bookOf(), prepared('run-a/step/2.0', ''))).toMatchObject(committed);
+    expect(decideClaim(bookOf(), prepared('run-a/step/2.0', 'other'))).toMatchObject({ code: 'LINEAGE_MISMATCH', restore: true });
+  });
+
   it('of an abandoned version restores', () => {
     const book = bookOf({ commits: [commitOf(0), commitOf(1, { isAbandoned: true }), commitOf(2, { rewoundTo: 0 })] });
     expect(decideClaim(book, { ...nothing, lineage: 'lineage-1' })).toMatchObject({ code: 'LINEAGE_MISMATCH', restore: true });

@@ -126,7 +126,9 @@ function preparedOf(book: LeaseBook, prepared: ClaimEvidence['prepared'], doing:
   if (prepared === undefined) return { isCommitted: false, keeps: '' };
   const { batchId, weightsSha256 } = prepared;
   const head = headOf(book);
-  if (batchId === head.batchId && weightsSha256 === head.weightsSha256) return { isCommitted: true, keeps: '' };
+  // weights may be published later than their commit, so either side may not have the hash
+  const isSame = head.weightsSha256 === '' || weightsSha256 === '' || weightsSha256 === head.weightsSha256;
+  if (batchId === head.batchId && isSame) return { isCommitted: true, keeps: '' };
   if (book.out[0]?.batch_id === batchId) return { isCommitted: false, keeps: batchId };
   const why = `batch ${batchId} is no longer leased, so the step that was trained on it cannot be committed`;
   return behind(`${doing}: ${why}; restore version ${head.version}`);

@@ -6,7 +6,7 @@ import { bodyOf } from '../../schemas/framing.ts';
 import { publishedSchemas, type EventByType } from '../../schemas/generated/events.ts';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
 import { advance, emptyChain, entryHash, GENESIS, isLedgerType, type ChainHead, type LedgerEntry, type LedgerType } from './chain.ts';
-import { createLedgerVerifier, type LedgerReport } from './verify.ts';
+import { createLedgerVerifier, type LedgerReport } from '../run/verify-ledger.ts';
 
 const codec = createCodec();
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -5,7 +5,7 @@ import type { RunStarted, TrajectoryExpired } from '../../schemas/generated/even
 import { accountBatch, select } from '../batch/batch.ts';
 import { discardsOf } from '../batch/discards.ts';
 import { foldLedger, foldRollout, foldTask } from './fold.ts';
-import type { RolloutEvent } from './rollout-view.ts';
+import type { RolloutEvent } from '../trajectory/rollout-view.ts';
 import { newRunState, type RunState } from './run-state.ts';
 
 const ids = ['g.0', 'g.1'] as const;

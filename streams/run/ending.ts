@@ -21,7 +21,8 @@ export interface Ended {
   readonly waste?: Waste;
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** `1 question`, `2 questions` */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `stale 60, uniform_group 2` */
 export const reasonsText = ({ reasons }: Waste): string => reasons.map(([reason, count]) => `${reason} ${count}`).join(', ');

@@ -27,7 +27,7 @@ import { foldLeases, isOfLeases, type LeaseEntry } from '../leases/lease-book.ts
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldReward, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
 import { rewardNamesOf } from './reward-names.ts';
-import type { RewardView, RolloutEvent } from './rollout-view.ts';
+import type { RewardView, RolloutEvent } from '../trajectory/rollout-view.ts';
 import type { RunState } from './run-state.ts';
 import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
 
@@ -89,8 +89,17 @@ function foldStart(state: RunState, started: RunStarted): void {
   if (started.backend === NO_LEARNER) state.version = -1;
 }
 
+/** True for a run whose policy the trainer does not make: it collects batches. */
+export const isCollected = (state: RunState): boolean => state.started?.backend === NO_LEARNER;
+
+/** The version of a model never goes back: an entry may name a newer one than any kept batch does. */
+function noteModelVersion(state: RunState, version: number): void {
+  if (isCollected(state)) state.version = Math.max(state.version, version);
+}
+
 function foldAdmission(state: RunState, { groups, version }: GroupsAdmitted): void {
   const { counters } = state;
+  noteModelVersion(state, version);
   for (const { group_id: id, question_id: questionId, samples } of groups) {
     state.admitted.set(id, { order: counters.admittedGroups, questionId, samples, version, attempts: new Map() });
     counters.admittedGroups += 1;
@@ -135,7 +144,7 @@ function foldWeights(state: RunState, { version, sha256 }: WeightsNamed): void {
 
 function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number): void {
   const { counters } = state;
-  state.version = Math.max(state.version, batch.version);
+  noteModelVersion(state, batch.version);
   counters.batches += 1;
   counters.collectedTrajectories += batch.trajectories.length;
   for (const { group_id: id } of batch.trajectories) {
@@ -144,7 +153,8 @@ function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number)
 }
 
 /** The discards of a group are consecutive; those of single attempts may precede the one that has the reason why the group closed. */
-function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscarded, ledgerOffset: number): void {
+function foldDiscard(state: RunState, { group_id: id, reason, version }: TrajectoryDiscarded, ledgerOffset: number): void {
+  noteModelVersion(state, version);
   const fate = fateOf(reason);
   if (closeGroup(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
   else if (state.closedLast === id && state.recent.at(-1) === UNFINISHED) {

@@ -17,16 +17,17 @@ const settings = {
 const question = { question_id: 'q', question: 'Which?', answers: ['a'], aug_answers: [] };
 
 it.each([
-  [4, -1],
-  [0, 7],
-])('with max. staleness %i requests version %i (-1: the newest), so that on-policy no worker uses an older one', (maxStaleness, asked) => {
+  [4, false, -1],
+  [0, false, 7],
+  [0, true, -1],
+])('with max. staleness %i (collected: %s) requests version %i: on-policy, no older one is used', (maxStaleness, collected, asked) => {
   const context = {
     runId: 'r',
     producer: 't',
     settings: { ...settings, maxStaleness },
     questions: { count: 1, at: () => question, find: () => question },
   };
-  const requests = groupRequests({ ...context, version: 7, now: 1 }, 3);
+  const requests = groupRequests({ ...context, version: 7, collected, now: 1 }, 3);
   expect(requests.map(({ sample, policy_version: version, admitted_version: admitted }) => [sample, version, admitted])).toEqual([
     [0, asked, 7],
     [1, asked, 7],

@@ -112,6 +112,8 @@ interface RequestContext {
   readonly settings: RunSettings;
   readonly questions: TrainingQuestions;
   readonly version: number;
+  /** True if the trainer does not make the policy: a request cannot wait for a version that the model may never have. */
+  readonly collected: boolean;
   /** Microseconds. */
   readonly now: number;
 }
@@ -143,12 +145,13 @@ export function groupRequests(
     decoding: 'sample',
     seed: deriveSeed(`${settings.seed}/${index}`, sample),
     // on-policy: a worker that does not know the version yet must not use the previous one
-    policy_version: settings.maxStaleness === 0 ? context.version : -1,
+    policy_version: settings.maxStaleness === 0 && !context.collected ? context.version : -1,
     max_turns: settings.maxTurns,
     max_tokens: settings.maxTokens,
     max_wall_ms: settings.maxWallMs,
     admitted_version: context.version,
     evaluation_id: '',
+    addressee: '',
   }));
 }
 

@@ -4,7 +4,7 @@
 // and decision bytes are copied out of the fetch buffer that they came in.
 import type { Decision } from '../../schemas/generated/events.ts';
 import { hasRewards, keepReward, withAttached, type AttachedRewards } from '../reward/attached.ts';
-import type { FinishedView, RewardView, StartedView, TurnView } from '../run/rollout-view.ts';
+import type { FinishedView, RewardView, StartedView, TurnView } from './rollout-view.ts';
 import type { VersionSpan } from '../staleness/staleness.ts';
 
 /** What the learner needs of one turn. */

@@ -7,6 +7,7 @@ import type { Outbox } from './outbox.ts';
 export interface HeartbeatOptions {
   readonly runId: string;
   readonly workerId: string;
+  readonly addressee: string;
   readonly clock: Clock;
   readonly newestVersion: () => number;
   readonly outbox: Outbox;
@@ -24,7 +25,7 @@ export interface Heartbeat {
 }
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { runId, workerId, clock, outbox } = options;
+  const { runId, workerId, addressee, clock, outbox } = options;
   let number = 0;
   let waiting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -46,6 +47,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       policy_version: options.newestVersion(),
       capacity: options.capacity,
       running: running.map(({ group_id, trajectory_id, attempt }) => ({ group_id, trajectory_id, attempt })),
+      addressee,
     };
     const { acked } = await outbox.put({ type: 'WorkerHeartbeat', key: workerId, event }, 500 + running.length * 200);
     await acked;

@@ -37,11 +37,11 @@ function scriptedSession(name: string, commits: string[]) {
   return { session, answer };
 }
 
-async function setUp(free: number) {
+async function setUp(free: number, { addressee = '', addressees = [] as readonly string[] } = {}) {
   const log = new MemoryLog({ partitions: { tasks: 1 } });
   await request(
     log.writer(),
-    Array.from({ length: 6 }, (_, index) => requested({ trajectory: `g${index}.0` })),
+    Array.from({ length: 6 }, (_, index) => requested({ trajectory: `g${index}.0` }, { addressee: addressees[index] ?? '' })),
   );
   const records = log.records('tasks');
   const commits: string[] = [];
@@ -52,6 +52,7 @@ async function setUp(free: number) {
   const intake = createIntake({
     clock: systemClock,
     runId: 'run-a',
+    addressee,
     tasks: {
       start: async () => undefined,
       close: async () => undefined,
@@ -188,6 +189,22 @@ describe('intake', () => {
     await soon(() => {
       expect(commits).toEqual(['s1 0/3', 's1 0/9']);
     });
+  });
+
+  it('starts only tasks with its own addressee, and commits past the others', async () => {
+    for (const [addressee, own] of [
+      ['', [0, 2, 5]],
+      ['e-1', [1, 4]],
+    ] as const) {
+      const { intake, batch, commits, started, soon } = await setUp(6, { addressee, addressees: ['', 'e-1', '', 'e-2', 'e-1', ''] });
+      const { session, answer } = scriptedSession('s1', commits);
+      await intake.onBatch(batch(0, 6), session);
+      (await answer()).succeed();
+      await soon(() => {
+        expect(started).toEqual(own);
+      });
+      expect(commits).toEqual(['s1 0/6']);
+    }
   });
 
   it('claims nothing more once it is stopped, and reports a failure that is no outage', async () => {

@@ -25,6 +25,8 @@ import type { Claim } from './attempt.ts';
 
 export interface IntakeOptions {
   readonly runId: string;
+  /** Tasks with another addressee are skipped. */
+  readonly addressee: string;
   readonly tasks: GroupConsumer;
   readonly reader: EventReader;
   /** How many more tasks may run now. */
@@ -127,7 +129,7 @@ class TaskIntake {
   }
 
   async #read(record: LogRecord): Promise<TrajectoryRequested | undefined> {
-    const { runId, reader, logger } = this.#options;
+    const { runId, addressee, reader, logger } = this.#options;
     if (runOf(record) !== runId) return undefined;
     const read = await reader.read(record);
     if (!read.ok) {
@@ -135,7 +137,9 @@ class TaskIntake {
       logger.warn({ partition, offset, reason: read.reason, error: read.error }, 'passing over a task that cannot be read');
       return undefined;
     }
-    return read.value.type === 'TrajectoryRequested' && read.value.event.run_id === runId ? read.value.event : undefined;
+    if (read.value.type !== 'TrajectoryRequested') return undefined;
+    const task = read.value.event;
+    return task.run_id === runId && task.addressee === addressee ? task : undefined;
   }
 
   #enqueue(entry: QueuedTask): void {

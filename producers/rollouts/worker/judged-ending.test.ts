@@ -7,7 +7,7 @@ import { noMetrics } from '../../../streams/core/telemetry.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { statusOf, foldFinished, newAttempt } from '../../../streams/trajectory/attempt.ts';
 import { finished } from '../../../infra/testing/rollout-events.ts';
-import type { Judge, JudgeVerdict } from '../../evaluations/judge.ts';
+import type { Judge, JudgeVerdict } from '../../judge/judge.ts';
 import { judgedEnding, needsVerdict, notJudged, type JudgingDeps } from './judged-ending.ts';
 
 const task = { question: 'Which city?', answers: ['Vienna', 'Wien'] };

@@ -8,7 +8,7 @@ import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { judgedScore } from '../../../streams/reward/judged-score.ts';
 import { REFUSED } from '../../../streams/trajectory/attempt.ts';
-import type { Judge, JudgeVerdict } from '../../evaluations/judge.ts';
+import type { Judge, JudgeVerdict } from '../../judge/judge.ts';
 
 export interface RewardJudge {
   readonly judge: Judge;

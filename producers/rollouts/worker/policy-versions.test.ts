@@ -10,11 +10,11 @@ describe('policy versions', () => {
     const { versions } = follow(log);
     let ready = false;
     const starting = versions.start(never).then(() => (ready = true));
-    await log.settled();
+    await log.idle();
     expect([ready, versions.newest()]).toEqual([false, -1]);
     await expect(versions.scorer(-1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await publish(log, [published(0, { run_id: 'run-b' })]);
-    await log.settled();
+    await log.idle();
     expect(versions.newest()).toBe(-1);
     await publish(log, [published(0)]);
     await starting;

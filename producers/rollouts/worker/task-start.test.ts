@@ -119,6 +119,13 @@ describe('the wait for a start', () => {
     expect(told).toEqual(['asking for offsets: no broker answered', 'asking for offsets: no broker answered', undefined]);
   });
 
+  it('does not exist for the worker of an evaluation: no trainer sets the start of its group', async () => {
+    const told: unknown[] = [];
+    const own = { ...options(async () => [], told), group: `${GROUP}.e-1`, addressee: 'e-1' };
+    expect(await startOfTasks(own, [0], session)).toEqual([{ topic: 'tasks', partition: 0, offset: 0 }]);
+    expect(told).toEqual([undefined]);
+  });
+
   it('ends with its session, and with a failure that is no outage', async () => {
     const fenced = { ...session, heartbeat: () => Promise.reject(new PlatformError('GROUP_FENCED', 'gone')) };
     await expect(

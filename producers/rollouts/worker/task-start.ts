@@ -3,7 +3,8 @@
 // A group without committed offsets, because the run is new or Kafka has expired the offsets of a group that was empty for days, does not
 // tell which tasks were claimed before: starting at the first task would run old attempts again. The trainer knows which tasks are
 // unclaimed and commits the start for the group (consumers/trainer/task-start.ts); until then the worker waits. A finished run has no
-// trainer and no wanted tasks, but evaluations may come: there the worker starts at the end.
+// trainer and no wanted tasks, but evaluations may come: there the worker starts at the end. So does the own worker of an evaluation, which
+// has no trainer either: its evaluator sets the start before it requests anything, and requests again what is lost.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock, GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
 import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
@@ -13,6 +14,8 @@ const LOOKS_A_READ = 50;
 
 export interface TaskStartOptions {
   readonly runId: string;
+  /** Evaluation whose tasks alone the worker takes; by default it takes those of the run. */
+  readonly addressee?: string | undefined;
   readonly group: string;
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
@@ -34,7 +37,7 @@ export async function startOfTasks(
   for (let look = 0; ; look += 1) {
     await session.heartbeat();
     try {
-      const ends = look % LOOKS_A_READ === 0 ? endsWhenFinished : undefined;
+      const ends = look % LOOKS_A_READ === 0 ? endsWithoutTrainer : undefined;
       const positions = (await committed(options, partitions)) ?? (await ends?.(options, partitions));
       if (positions !== undefined) {
         options.onWaiting(undefined);
@@ -56,8 +59,9 @@ async function committed(options: TaskStartOptions, partitions: readonly number[
   return positions.every(({ offset }) => offset >= 0) ? positions : undefined;
 }
 
-async function endsWhenFinished(options: TaskStartOptions, partitions: readonly number[]): Promise<readonly Position[] | undefined> {
-  if (!(await isFinished(options))) return undefined;
+async function endsWithoutTrainer(options: TaskStartOptions, partitions: readonly number[]): Promise<readonly Position[] | undefined> {
+  const { addressee = '' } = options;
+  if (addressee === '' && !(await isFinished(options))) return undefined;
   const bounds = await options.log.bounds('tasks');
   return bounds.flatMap(({ partition, end }) =>
     partitions.includes(partition) ? [{ topic: 'tasks' as const, partition, offset: end }] : [],

@@ -3,7 +3,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { askedAs } from '../../../streams/reward/validity.ts';
-import type { Judge } from '../../evaluations/judge.ts';
+import type { Judge } from '../../judge/judge.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../../infra/testing/scripted-agents.ts';
 import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harness.ts';

@@ -132,6 +132,25 @@ describe('a worker', () => {
     expect(new Set(read)).toEqual(new Set(['run-a']));
   });
 
+  it('of an evaluation takes the tasks of this evaluation alone, in a group of its own, and nobody else takes them', async () => {
+    const log = new MemoryLog({ partitions: { tasks: 1 } });
+    const groups = ['memory.workers.run-a', 'memory.workers.run-a.e-1'];
+    for (const group of groups) log.setOffsets(group, [{ topic: 'tasks', partition: 0, offset: 0 }]);
+    await run(log, { workerId: 'w-run' });
+    await run(log, { workerId: 'w-own', addressee: 'e-1' });
+    const asked = (trajectory: string, addressee: string) => requested({ trajectory }, { purpose: 'eval', addressee });
+    const [own, another] = [asked('e-1-q0.0', 'e-1'), asked('e-1-q1.0', 'e-1')];
+    await request(log.writer(), [own, ...tasks(2), asked('e-2-q0.0', 'e-2'), asked('e-3-q0.0', ''), another]);
+    await eventually(() => {
+      expect(groups.map((group) => log.groupOf(group).committed('tasks', 0)?.offset)).toEqual([6, 6]);
+      expect(rolloutsOf(log).attempts.size).toBe(5);
+      const addressees = rolloutsOf(log).heartbeats.map(({ worker_id: id, addressee }) => `${id} ${addressee}`);
+      expect(new Set(addressees)).toEqual(new Set(['w-run ', 'w-own e-1']));
+    });
+    const workers = [...rolloutsOf(log).attempts].map(([attempt, events]) => `${attempt} ${events[0]?.event.worker_id ?? ''}`);
+    expect(workers.sort()).toEqual(['e-1-q0.0/0 w-own', 'e-1-q1.0/0 w-own', 'e-3-q0.0/0 w-run', 'g0.0/0 w-run', 'g1.0/0 w-run']);
+  });
+
   it('runs no more trajectories at once than configured, and claims no task before a slot is free', async () => {
     const log = new MemoryLog({ partitions: { tasks: 2 } });
     const gates: ((turn: PolicyTurn) => void)[] = [];

@@ -55,6 +55,8 @@ export interface WorkerDeps {
   readonly runId: string;
   /** Unique among all workers of the run, including past ones: its heartbeats carry it. */
   readonly workerId: string;
+  /** Evaluation whose tasks alone this worker takes, in a group of its own; by default it takes those of the run. */
+  readonly addressee?: string;
   readonly tasks: GroupConsumer;
   readonly writer: EventWriter;
   readonly reader: EventReader;
@@ -94,8 +96,9 @@ export interface Worker {
   readonly finished: Promise<void>;
 }
 
-/** Consumer group of the workers of a run. */
-const workerGroupOf = (namespace: string, runId: string): string => `${namespace}.workers.${runId}`;
+/** Consumer group of the workers of a run, or of those of one evaluation. */
+const workerGroupOf = ({ namespace, runId, addressee = '' }: WorkerDeps): string =>
+  [namespace, 'workers', runId, ...(addressee === '' ? [] : [addressee])].join('.');
 
 export function createWorker(deps: WorkerDeps): Worker {
   const role = new WorkerRole(deps);
@@ -142,13 +145,14 @@ class WorkerRole {
     this.#options = { ...defaults, ...deps.options };
     // every running trajectory listens to both, so many listeners are not a leak
     setMaxListeners(0, this.#soft.signal, this.#hard.signal);
-    const { writer, logger, clock, runId, reader, tasks } = deps;
+    const { writer, logger, clock, runId, addressee = '', reader, tasks } = deps;
     const { concurrency, retryMs } = this.#options;
     this.finished = this.#end.promise;
     this.#outbox = createOutbox({ writer, logger, clock, retryMs, maxPendingEvents: Math.max(1_000, concurrency * 8) });
     this.#intake = createIntake({
       clock,
       runId,
+      addressee,
       tasks,
       reader,
       logger,
@@ -168,6 +172,7 @@ class WorkerRole {
     });
     this.#heartbeat = createHeartbeat({
       ...deps,
+      addressee,
       outbox: this.#outbox,
       intervalMs: this.#options.heartbeatMs,
       capacity: concurrency,
@@ -185,8 +190,8 @@ class WorkerRole {
       this.#report();
     }, this.#options.reportMs);
     this.#heartbeat.start();
-    const { namespace, runId, offsets, log, index, clock } = this.#deps;
-    const group = workerGroupOf(namespace, runId);
+    const { runId, addressee, offsets, log, index, clock } = this.#deps;
+    const group = workerGroupOf(this.#deps);
     const onWaiting = (detail: string | undefined): void => {
       this.#unplaced = detail;
     };
@@ -195,7 +200,7 @@ class WorkerRole {
       topics: ['tasks'],
       onAssigned: async (assigned, session) => {
         const partitions = assigned.flatMap((one) => one.partitions);
-        return startOfTasks({ runId, group, offsets, log, index, clock, lookMs: LOOK_MS, onWaiting }, partitions, session);
+        return startOfTasks({ runId, addressee, group, offsets, log, index, clock, lookMs: LOOK_MS, onWaiting }, partitions, session);
       },
       onBatch: (batch, session) => this.#intake.onBatch(batch, session),
       onError: (error) => {

@@ -1,6 +1,6 @@
 // Closed-book answers of the checking model, each with a verdict from the same model. An answer that cannot be parsed counts as wrong. An
 // answer that cannot be judged is marked as such, so that it does not make the question look hard.
-import { createJudge } from '../../../evaluations/judge.ts';
+import { createJudge } from '../../../judge/judge.ts';
 import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
 import type { DirectAnswer } from '../port.ts';
 import { askFor, sampled, type NamedModel } from './ask-model.ts';

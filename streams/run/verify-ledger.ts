@@ -1,9 +1,9 @@
 // Verifies the ledger of one run from its first entry: the hash chain and the versions are unbroken; every admitted trajectory is trained,
 // collected, discarded, or still open, and counted once; and the weights of every step were published with the hash that the step names.
 import type { EventByType } from '../../schemas/generated/events.ts';
-import { createOutcomes, type TrajectoryOutcomes } from './outcomes.ts';
+import { createOutcomes, type TrajectoryOutcomes } from '../ledger/outcomes.ts';
 import { createLeaseAudit } from '../leases/audit-leases.ts';
-import { advance, emptyChain, entryHash, type ChainHead, type LedgerEntry } from './chain.ts';
+import { advance, emptyChain, entryHash, type ChainHead, type LedgerEntry } from '../ledger/chain.ts';
 
 interface LedgerProblem {
   /** Offset in the training topic, -1 when the problem is not at one entry. */
