@@ -16,8 +16,8 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
-import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
-import { rolloutView } from '../../streams/run/rollout-view.ts';
+import { createLedgerVerifier } from '../../streams/run/verify-ledger.ts';
+import { rolloutView } from '../../streams/trajectory/rollout-view.ts';
 import type { TrainerDeps } from './deps.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
@@ -132,6 +132,30 @@ describe('a run whose policy the trainer does not make', () => {
     expect(end?.detail).toMatch(says);
     expect(rig.asked.length, 'no more is asked for than is wanted').toBeLessThanOrEqual(40 + (report.discarded + report.open));
     expect(rig.statuses.some(({ figures }) => figures['batches'] === 5 && figures['step'] === 0)).toBe(true);
+  });
+
+  it('names the newest version of the model at its end although no group of that version was kept', async () => {
+    const rig = await newRig(() => ({ version: 7, reward: 0 }));
+    await runTrainer(rig.deps(), never);
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'mostly_discarded', batches: 0, version: 7 });
+    expect(end?.detail).toContain('The newest version that the model named is 7.');
+  });
+
+  it('counts the staleness of a batch from the newest version that the model has named, kept or not', async () => {
+    const rig = await newRig(({ group_index: index, sample }, asked) =>
+      index === 0 ? { version: 20, reward: 0 } : { version: asked < 40 ? 18 : 19, reward: sample % 2 },
+    );
+    await runTrainer(rig.deps({ settings: { ...settings, maxStaleness: 4 } }), never);
+    const batches = await rig.of('BatchCollected');
+    expect(batches.at(-1)).toMatchObject({ version: 20 });
+    expect(batches.at(-1)?.trajectories[0]?.staleness_total).toBeGreaterThan(0);
+  });
+
+  it('waits for no version with a staleness of 0', async () => {
+    const rig = await newRig((_request, asked) => ({ version: Math.floor(asked / 10) }));
+    await runTrainer(rig.deps({ settings: { ...settings, maxStaleness: 0, maxConcurrent: 2, batchGroups: 1 } }), never);
+    expect(new Set(rig.asked.map(({ policy_version: version }) => version))).toEqual(new Set([-1]));
   });
 
   it('requests no more trajectories than it needs when nothing is discarded', async () => {

@@ -106,11 +106,15 @@ export interface TrainerLife extends TrainerDeps {
   readonly notice: string;
 }
 
-/** Monotonic ms of this process: after a restart, every lease gets its full duration again. */
+/** After a restart, and after an interruption of listening, every lease gets its full duration again: its trainer could not extend it. */
 export interface LeaseTimes {
+  /** Monotonic ms of this process. */
   readonly beganMs: number;
   readonly waitMs: number;
-  deadlineMs: number;
+  /** In listening time. */
+  readonly deadlineMs: number;
+  /** Interruptions of listening when the deadline was set. */
+  readonly gaps: number;
 }
 
 export interface BatchInTraining {

@@ -13,7 +13,7 @@ import { bodyOf } from '../../schemas/framing.ts';
 import type { EventByType, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
-import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
+import { createLedgerVerifier } from '../../streams/run/verify-ledger.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';

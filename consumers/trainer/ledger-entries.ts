@@ -6,6 +6,7 @@ import { countedOf } from './batches.ts';
 import type { CommitDeps, PreparedBatch, TrainedBatch } from './commit-parts.ts';
 import { discardFields, groupIdFor, groupRequests, mean, nextRequest, stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
+import { isCollected } from '../../streams/run/fold.ts';
 import { FINAL, type Expiry } from '../../streams/trainer/liveness.ts';
 import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 
@@ -122,7 +123,8 @@ function addExpiry(deps: CommitDeps, ledger: LedgerWriter, { trajectory, attempt
 function addAdmissions(deps: CommitDeps, ledger: LedgerWriter, { admit, terms }: TrainingPlan): readonly TrajectoryRequested[] {
   if (admit <= 0) return [];
   const { author, settings, questions, state } = deps;
-  const context = { runId: author.runId, producer: author.producer, settings, questions, version: terms.version, now: author.now() };
+  const { runId, producer } = author;
+  const context = { runId, producer, settings, questions, version: terms.version, collected: isCollected(state), now: author.now() };
   const indexes = Array.from({ length: admit }, (_, i) => state.counters.admittedGroups + i);
   const requests = indexes.map((index) => groupRequests(context, index));
   ledger.add('GroupsAdmitted', {
@@ -134,7 +136,7 @@ function addAdmissions(deps: CommitDeps, ledger: LedgerWriter, { admit, terms }:
     max_staleness: terms.maxStaleness,
     batch_groups: terms.batchGroups,
     groups: indexes.map((index, i) => ({
-      group_id: groupIdFor(author.runId, index),
+      group_id: groupIdFor(runId, index),
       question_id: requests[i]?.[0]?.question_id ?? '',
       samples: settings.groupSize,
     })),

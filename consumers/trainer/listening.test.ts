@@ -169,7 +169,7 @@ describe('a trainer that listens', () => {
     listening.folded();
     expect(listening.heardUpTo).toBe(2_000);
     expect(await look(30_000)).toBe(2_000);
-    expect([interrupted, listening.now()]).toEqual([[3_000], 3_000]);
+    expect([interrupted, listening.now(), listening.gaps]).toEqual([[3_000], 3_000, 1]);
     expect(await look(31_000)).toBe(4_000);
     expect(gapMs(SILENCE_MS)).toBe(5_000);
   });

@@ -11,6 +11,8 @@ export interface Listening {
   now(): number;
   /** Everything written before this time of listening has been folded. */
   readonly heardUpTo: number;
+  /** Number of interruptions so far. */
+  readonly gaps: number;
   /** Silence may be judged at `heardUpTo`: almost nothing can have been written since. A trainer that is behind reads on first. */
   mayJudge(): boolean;
   /** Requests the end of the log when it is due. Call it often; it never waits and never throws. */
@@ -60,6 +62,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
   let isAsking = false;
   let waitingFor: BoundsRequest | undefined;
   let heardUpTo = -Infinity;
+  let gaps = 0;
 
   const now = (): number => monotonic() - lostMs;
 
@@ -69,6 +72,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
     answeredMs = atMs;
     if (goneMs <= gapMs(silenceMs)) return;
     lostMs += goneMs;
+    gaps += 1;
     // requests from before belong to the time that does not count
     waitingFor = undefined;
     onInterrupted(now());
@@ -98,6 +102,9 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
     mayJudge: () => now() - heardUpTo <= oldestMs(silenceMs),
     get heardUpTo() {
       return heardUpTo;
+    },
+    get gaps() {
+      return gaps;
     },
     look() {
       if (isAsking || monotonic() - askedMs < lookEveryMs(silenceMs)) return;

@@ -29,7 +29,7 @@ describe('a run whose newest records are lost under its trainer', () => {
         code: 'LOG_CUT',
       });
       await underWay(rig);
-      await rig.log.settled();
+      await rig.log.idle();
       const { partition, end } = await lastOf(rig, 'rollouts');
       rig.log.cutTail('rollouts', partition, end - 3);
       for (let i = 0; i < refill; i += 1) rig.log.appendRaw('rollouts', [{ partition, key: 'x', value: Buffer.from([i]), headers: {} }]);
@@ -61,7 +61,7 @@ describe('a run whose newest records are lost under its trainer', () => {
           expect(rig.statuses.slice(from).some(({ state }) => state === 'live')).toBe(true);
         }, WAIT),
       ]);
-      await rig.log.settled();
+      await rig.log.idle();
       stop.abort();
       await running;
     };

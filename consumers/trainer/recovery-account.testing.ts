@@ -1,7 +1,7 @@
 // What the recovery model compares: the state that decisions depend on, and the outcomes in the ledger.
 import { bodyOf } from '../../schemas/framing.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
-import { createLedgerVerifier, type LedgerReport } from '../../streams/ledger/verify.ts';
+import { createLedgerVerifier, type LedgerReport } from '../../streams/run/verify-ledger.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { rewardOf, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';

@@ -5,7 +5,7 @@ import { settings as rigSettings } from '../../infra/testing/trainer-rig.ts';
 import type { EventReader } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
-import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
+import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { sha256Of } from './checkpoints.ts';
@@ -88,6 +88,7 @@ const heartbeatOfOther = {
   policy_version: 0,
   capacity: 1,
   running: [],
+  addressee: '',
 };
 
 export async function newWorld(rewardNames: string): Promise<RecoveryWorld> {

@@ -4,6 +4,7 @@ import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { saidLike } from '../../streams/ledger/step-metrics.ts';
 import type { PreparedBatch } from './commit-parts.ts';
+import type { WeightsOfRun } from './replay-ledger.ts';
 import { stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 
 export interface ReplayDifference {
@@ -76,6 +77,16 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
     compareValues({ ...event.metrics }, { ...saidLike(event.metrics, metrics) }),
     compareValues(recorded, totals),
   ]);
+}
+
+/** Compares the step of an external trainer with what was published of its version. Weights may come later than their step, or never. */
+export function compareWeights(event: StepCompleted, { published, namedLater }: WeightsOfRun): ReplayComparison {
+  if (event.batch_id === '') return { compared: 0, differences: [] };
+  const weights = namedLater.get(event.version_after) ?? event.weights_sha256;
+  const found = published.get(event.version_after);
+  if (found === undefined) return compareValues({ weights_sha256: weights }, { weights_sha256: '' });
+  const recorded = { weights_sha256: weights === '' ? found.sha256 : weights, parent: event.version_before };
+  return compareValues(recorded, { weights_sha256: found.sha256, parent: found.parent });
 }
 
 const absent = (trajectory: string, why: string): ReplayComparison => ({

@@ -5,7 +5,7 @@ import type { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
-import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
+import { createLedgerVerifier } from '../../streams/run/verify-ledger.ts';
 import type { TrainerDeps } from './deps.ts';
 import { runTrainer } from './trainer.ts';
 import { depsOf, hashLearner, madeRun, never, openWith, replayed, settings, sha } from './replay.testing.ts';

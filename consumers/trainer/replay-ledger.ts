@@ -3,10 +3,11 @@
 import type { Resume, RewardsCounted, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
-import type { RunSource } from '../../streams/core/read-log.ts';
+import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { entriesOf } from '../../streams/ledger/read-ledger.ts';
-import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
+import { EXTERNAL } from '../../streams/run/fold.ts';
+import { createLedgerVerifier } from '../../streams/run/verify-ledger.ts';
 
 /** What is kept of every step. */
 export interface StepMark {
@@ -26,6 +27,20 @@ export interface Survey {
   readonly started: RunStarted;
   /** Marks of steps in order: 1, 2, …, without the numbers of versions that no step made. */
   readonly steps: readonly StepMark[];
+  /** Of an external trainer, by version; empty for any other run. */
+  readonly weights: WeightsOfRun;
+}
+
+/** The weights of a version, as its newest publication describes them. */
+interface PublishedPolicyWeights {
+  readonly sha256: string;
+  readonly parent: number;
+}
+
+export interface WeightsOfRun {
+  readonly published: ReadonlyMap<number, PublishedPolicyWeights>;
+  /** Hashes that the ledger records after the commit. */
+  readonly namedLater: ReadonlyMap<number, string>;
 }
 
 /**
@@ -35,10 +50,12 @@ export interface Survey {
 export async function surveyLedger(source: RunSource, last: number): Promise<Survey> {
   const verifier = createLedgerVerifier();
   const steps: StepMark[] = [];
+  const namedLater = new Map<number, string>();
   let started: RunStarted | undefined;
   for await (const { entry, body, ...at } of entriesOf(source)) {
     verifier.entry(entry, body, at.offset);
     if (entry.type === 'RunStarted') started = entry.event;
+    if (entry.type === 'WeightsNamed') namedLater.set(entry.event.version, entry.event.sha256);
     if (entry.type !== 'StepCompleted') continue;
     if (entry.event.step <= last) steps.push(markOf(entry.event, at));
     if (entry.event.step >= last) break;
@@ -53,7 +70,18 @@ export async function surveyLedger(source: RunSource, last: number): Promise<Sur
     );
   }
   if (last !== Infinity) assertStep(steps, last, doing);
-  return { started, steps };
+  return { started, steps, weights: { published: await publishedBy(source, started), namedLater } };
+}
+
+async function publishedBy(source: RunSource, { backend }: RunStarted): Promise<WeightsOfRun['published']> {
+  const published = new Map<number, PublishedPolicyWeights>();
+  if (backend !== EXTERNAL) return published;
+  for await (const read of runEvents(source, 'policies')) {
+    if (!read.ok || read.value.type !== 'PolicyPublished') continue;
+    const { version, sha256, parent } = read.value.event;
+    published.set(version, { sha256, parent });
+  }
+  return published;
 }
 
 function assertStep(steps: readonly StepMark[], last: number, doing: string): void {

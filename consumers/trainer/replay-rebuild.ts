@@ -8,7 +8,7 @@ import { groupIdOf } from '../../streams/core/ids.ts';
 import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import type { Group } from '../../streams/group/group.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
-import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
+import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import type { LedgerStep } from './replay-ledger.ts';
 

@@ -11,7 +11,7 @@ import { createCodec } from '../../schemas/codec.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { Learner, LearnerParameters } from '../../streams/core/learning.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
-import { rolloutView } from '../../streams/run/rollout-view.ts';
+import { rolloutView } from '../../streams/trajectory/rollout-view.ts';
 import type { TrainerDeps } from './deps.ts';
 import type { OpenLearner } from './replay-train.ts';
 import { replayRun, type ReplayDeps, type StepReplay } from './replay.ts';

@@ -13,8 +13,8 @@ import type { WeightsStore } from './checkpoints.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 import { leasedTrajectory } from './external/leases.ts';
 import { createLogRows } from './external/log-rows.ts';
-import { compareBatch, type ReplayDifference } from './replay-compare.ts';
-import { readSteps, surveyLedger, type LedgerStep, type StepMark, type Survey } from './replay-ledger.ts';
+import { compareBatch, compareWeights, together, type ReplayDifference } from './replay-compare.ts';
+import { readSteps, surveyLedger, type LedgerStep, type StepMark, type Survey, type WeightsOfRun } from './replay-ledger.ts';
 import { forgottenBy, groupsOfStep, rebuildGroups, type Rebuilt, type RebuildSource } from './replay-rebuild.ts';
 import { createRetrainer, type OpenLearner, type Retrained, type Retrainer } from './replay-train.ts';
 
@@ -128,7 +128,7 @@ async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, from
   await retrainer?.load(first.step, last.step);
   const rows = createLogRows(deps);
   const hashOf = async (batch: PreparedBatch): Promise<string> => (await rows.measure(await rowsSource(deps, batch, found))).sha256;
-  for (const step of steps) yield await replayStep(step, found, { retrainer, hashOf });
+  for (const step of steps) yield await replayStep(step, found, { retrainer, hashOf, weights: survey.weights });
 }
 
 interface RebuiltStep {
@@ -182,19 +182,20 @@ interface ReplayTools {
   readonly retrainer: Retrainer | undefined;
   /** Hash of the rows of a batch. */
   readonly hashOf: (batch: PreparedBatch) => Promise<string>;
+  readonly weights: WeightsOfRun;
 }
 
 async function replayStep(
   step: LedgerStep,
   { rebuilt, from, before, why }: RebuiltStep,
-  { retrainer, hashOf }: ReplayTools,
+  { retrainer, hashOf, weights }: ReplayTools,
 ): Promise<StepReplay> {
   const { event } = step;
   const groups = groupsOfStep(event, rebuilt.groups);
   const prepared = prepareBatch(groups, event.version_before, { nowMs: 0, waitedSinceMs: 0 });
   // the batch of an external trainer is its rows
   const batch = event.batch_id === '' ? prepared : { ...prepared, sha256: await hashOf(prepared) };
-  const comparison = compareBatch(event, batch, why);
+  const comparison = together([compareBatch(event, batch, why), compareWeights(event, weights)]);
   const differences = [...comparison.differences, ...unsettled(step, rebuilt), ...unreached(step, before)];
   const update = retrainer === undefined || differences.length > 0 ? undefined : await retrainer.again(step, batch);
   const all = [...differences, ...(update?.differences ?? [])];

@@ -3,7 +3,7 @@
 // log: the trainer gives such an attempt up, with an event, and requests the next one.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { LOST } from '../../streams/group/group.ts';
-import { foldTask } from '../../streams/run/fold.ts';
+import { foldTask, isCollected } from '../../streams/run/fold.ts';
 import type { AdmittedGroup, RunState } from '../../streams/run/run-state.ts';
 import { groupRequests, requestEventId } from '../../streams/trainer/entries.ts';
 import type { AskedQuestion, TrainingQuestions } from '../../streams/trainer/training-questions.ts';
@@ -21,7 +21,7 @@ export function restoreRequests(state: RunState, context: RestoreContext): numbe
   for (const [groupId, admitted] of state.admitted) {
     const known = state.groups.get(groupId)?.trajectories;
     if ((known?.size ?? 0) >= admitted.samples) continue;
-    for (const request of requestsOf(state.runId, admitted, context)) {
+    for (const request of requestsOf(state, admitted, context)) {
       if (known?.has(request.trajectory_id) === true) continue;
       foldTask(state, request, LOST);
       restored += 1;
@@ -31,11 +31,12 @@ export function restoreRequests(state: RunState, context: RestoreContext): numbe
 }
 
 /** The original requests of a group, each as the newest attempt in the ledger. */
-function requestsOf(runId: string, admitted: AdmittedGroup, context: RestoreContext): readonly TrajectoryRequested[] {
+function requestsOf(state: RunState, admitted: AdmittedGroup, context: RestoreContext): readonly TrajectoryRequested[] {
   const { order, samples, version, attempts } = admitted;
   const settings = { ...context.settings, groupSize: samples };
   const question = questionOf(context.questions, admitted);
-  return groupRequests({ ...context, runId, settings, version, now: 0 }, order, question).map((request) => {
+  const given = { ...context, runId: state.runId, settings, version, collected: isCollected(state), now: 0 };
+  return groupRequests(given, order, question).map((request) => {
     const attempt = attempts.get(request.trajectory_id) ?? 0;
     return { ...request, attempt, event_id: requestEventId(request.trajectory_id, attempt) };
   });

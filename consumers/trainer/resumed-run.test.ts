@@ -104,6 +104,18 @@ describe('the settings of a run that is resumed', () => {
     await expect(runTrainer(rig.deps({ workerSettings: fewer }), never)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
   });
 
+  it('include the code of a module where both sides know it, and no addresses', () => {
+    const module = { policy: 'module', policyModule: 'agent.mjs' };
+    const run = (workers: object) => ({ run_id: 'r', settings: JSON.stringify({ workers }) });
+    const recorded = run({ ...module, policy_sha256: 'aa', retrievalUrl: 'sha256:1' });
+    assertWorkerSettings({ ...module, policy_sha256: 'aa' }, recorded);
+    assertWorkerSettings({ ...module, retrievalUrl: 'sha256:2' }, recorded);
+    assertWorkerSettings({ ...module, policy_sha256: 'bb' }, run(module));
+    expect(() => {
+      assertWorkerSettings({ ...module, policy_sha256: 'bb' }, recorded);
+    }).toThrow('resuming run r: policy_sha256 is "bb", the run was started with "aa"');
+  });
+
   it('are not compared where an older version recorded none', () => {
     for (const text of ['', '{}', '[]', 'null']) assertWorkerSettings(workerSettings, { run_id: 'r', settings: text });
   });

@@ -6,7 +6,7 @@ import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventType } from '../../schemas/generated/events.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
-import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
+import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { createMarkCheck } from './mark-check.ts';
 

@@ -51,13 +51,22 @@ export function recordedWorkerSettings(recorded: Pick<RunStarted, 'settings'>): 
   return isObject(workers) ? workers : undefined;
 }
 
+/**
+ * Addresses are recorded for evaluations and not compared: a server may move, and machines may reach it at different ones. The hash of a
+ * module is compared if both sides know it: older versions did not record it, and a trainer may run where the module is not.
+ */
+function isCompared(name: string, sides: readonly Readonly<Record<string, unknown>>[]): boolean {
+  if (name.endsWith('Url')) return false;
+  return !name.endsWith('_sha256') || sides.every((settings) => settings[name] !== undefined);
+}
+
 /** Throws RUN_CONFLICT if these settings of the workers differ from those at the start of the run. */
 export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
   const started = recordedWorkerSettings(recorded);
   if (own === undefined || started === undefined) return;
   const text = (value: unknown): string => (value === undefined ? 'unset' : JSON.stringify(value));
   const differing = [...new Set([...Object.keys(started), ...Object.keys(own)])]
-    .filter((name) => text(own[name]) !== text(started[name]))
+    .filter((name) => isCompared(name, [own, started]) && text(own[name]) !== text(started[name]))
     .map((name) => `${name} is ${text(own[name])}, the run was started with ${text(started[name])}`);
   if (differing.length === 0) return;
   throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);

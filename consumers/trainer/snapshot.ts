@@ -15,7 +15,7 @@ export interface SnapshotStore {
 }
 
 /** Increase this if the shape or the meaning of a snapshot changes; recovery.model.test.ts detects a change of shape. */
-const FORMAT = 10;
+const FORMAT = 11;
 const HASH_BYTES = 32;
 
 const hashOf = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();

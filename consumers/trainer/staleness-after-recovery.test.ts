@@ -14,7 +14,7 @@ import { noMetrics } from '../../streams/core/telemetry.ts';
 import { capacityOf } from '../../streams/admission/admission.ts';
 import { foldRollout } from '../../streams/run/fold.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
-import type { RolloutEvent } from '../../streams/run/rollout-view.ts';
+import type { RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { prepareBatch } from './batches.ts';
 import { TOLD_NOTHING } from './commit-parts.ts';

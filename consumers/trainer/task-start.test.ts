@@ -67,6 +67,14 @@ describe('the start offset of the consumer group of the workers', () => {
     expect(world.log.groupOf(GROUP).committed('tasks', 0)?.offset).toBe(0);
   });
 
+  it('is not moved by tasks that the workers of the run do not take', async () => {
+    const world = await worldOf(['started'], 3);
+    const event = requested({ trajectory: 'e-1-q0.0' }, { purpose: 'eval', addressee: 'e-1' });
+    await world.log.writer().append([{ type: 'TrajectoryRequested', key: 'e-1-q0.0', event }]);
+    await place(world);
+    expect(world.log.groupOf(GROUP).committed('tasks', 0)?.offset).toBe(1);
+  });
+
   it('is not changed if the group has one', async () => {
     const world = await worldOf(['started'], 3);
     world.log.setOffsets(GROUP, [{ topic: 'tasks', ...here(2) }]);

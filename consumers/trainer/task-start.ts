@@ -8,7 +8,15 @@
 // very end are thereby repeated, once; lost claims before it come back as the next attempts, as always; evaluations repeat their requests
 // by themselves.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { EventReader, LogReader, LogRecord, Position, TransactionalWriter, CommittedOffsets } from '../../streams/core/ports.ts';
+import type {
+  EventRead,
+  EventReader,
+  LogReader,
+  LogRecord,
+  Position,
+  TransactionalWriter,
+  CommittedOffsets,
+} from '../../streams/core/ports.ts';
 import { runEvents } from '../../streams/core/read-log.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -44,10 +52,17 @@ async function unclaimedFrom({ state, log, events }: TaskStartDeps, partitions: 
   }
   const wants = ({ partition }: LogRecord): boolean => starts.has(partition);
   for await (const read of runEvents({ log, events, runId: state.runId }, 'tasks', { from, wants })) {
-    const open = read.ok && read.value.type === 'TrajectoryRequested' && mayBeUnclaimed(state, read.value.event);
-    if (!open) starts.set(read.record.partition, read.record.offset + 1);
+    if (isPassed(state, read)) starts.set(read.record.partition, read.record.offset + 1);
   }
   return [...starts].map(([partition, offset]) => ({ topic: 'tasks', partition, offset }));
+}
+
+/** True for every record that must be before the start. */
+function isPassed(state: RunState, read: EventRead): boolean {
+  if (!read.ok || read.value.type !== 'TrajectoryRequested') return true;
+  const task = read.value.event;
+  // the workers of the run do not take tasks of others, which say nothing about their claims
+  return task.addressee === '' && !mayBeUnclaimed(state, task);
 }
 
 function mayBeUnclaimed(state: RunState, task: TrajectoryRequested): boolean {

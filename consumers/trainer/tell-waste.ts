@@ -7,7 +7,7 @@ export function tellWaste(life: TrainerLife, loop: Loop): void {
   const { state, used, logger, metrics, runId } = life;
   const verdict = judgeWaste(state, used);
   const waste = verdict.kind === 'wasteful' ? verdict.waste : undefined;
-  const how = collects(life) ? 'the trainer does not make this policy: collecting, without steps' : '';
+  const how = collects(life) ? 'this policy is not trained here: the run only collects batches' : '';
   if (waste === undefined) {
     loop.toldWaste = false;
     loop.warning = how;
@@ -18,5 +18,5 @@ export function tellWaste(life: TrainerLife, loop: Loop): void {
   loop.warning = [how, text].filter((one) => one !== '').join('; ');
   if (loop.toldWaste) return;
   loop.toldWaste = true;
-  logger.warn({ run: runId, ends_above: used.maxDiscarded }, `most of what this run pays for is discarded: ${text}`);
+  logger.warn({ run: runId, ends_above: used.maxDiscarded }, `this run discards most of its trajectories: ${text}`);
 }

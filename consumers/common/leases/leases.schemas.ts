@@ -106,6 +106,7 @@ export const leaseAnswer = Type.Object(
     version_before: Type.Integer(),
     batch_sha256: Type.String({ description: 'Of the rows.' }),
     rows: Type.Integer(),
+    trainable_rows: Type.Integer({ description: 'Rows that may be trained on. In the others, `trainable` is false.' }),
     tokens: Type.Integer({ description: 'Token ids in the rows.' }),
     bytes: Type.Integer({ description: 'Of the rows as NDJSON.' }),
     deadline: Type.String({ format: 'date-time', description: 'When the lease ends unless it is extended.' }),
@@ -176,7 +177,7 @@ export const commitBody = Type.Object(
     skipped: Type.Optional(
       Type.Array(Type.Object({ row: count('0-based place in the batch.'), reason: Type.String({ maxLength: 400 }) }, closed), {
         maxItems: 10_000,
-        description: 'Rows that were not trained on.',
+        description: 'Rows that were not trained on. Rows that must not be trained on need not be listed.',
       }),
     ),
     train_ms: Type.Optional(Type.Number({ minimum: 0 })),

@@ -23,6 +23,8 @@ export interface ReadAttempt<W extends WantedAttempt = WantedAttempt> {
   readonly purpose: string;
   /** Ordered by sequence, without duplicates. */
   readonly turns: readonly RecordedTurn[];
+  /** False if records of it are missing in the range that was read. */
+  readonly isWhole: boolean;
 }
 
 /** The offsets to read, per partition; by default all. */
@@ -45,6 +47,8 @@ interface HeldAttempt<W> {
   end: number;
   bytes: number;
 }
+
+const isWhole = ({ seen, end }: HeldAttempt<unknown>): boolean => seen.size > end;
 
 /** Yields the wanted attempts in order: all of them, or the first ones, as many as fit into the buffer. At least one. */
 export async function* readAttempts<W extends WantedAttempt>(
@@ -96,7 +100,7 @@ class AttemptPass<W extends WantedAttempt> {
   /** Returns the next attempt once all of its records are read. */
   nextWhole(): ReadAttempt<W> | undefined {
     const due = this.#due[this.#at];
-    return due !== undefined && due.seen.size > due.end ? this.next() : undefined;
+    return due !== undefined && isWhole(due) ? this.next() : undefined;
   }
 
   /** Returns the next attempt with the records read so far. */
@@ -106,7 +110,7 @@ class AttemptPass<W extends WantedAttempt> {
     this.#at += 1;
     this.#drop(due);
     const turns = [...due.turns.values()].sort((a, b) => a.sequence - b.sequence);
-    return { wanted: due.wanted, purpose: turns[0]?.purpose ?? '', turns };
+    return { wanted: due.wanted, purpose: turns[0]?.purpose ?? '', turns, isWhole: isWhole(due) };
   }
 
   /** Returns the attempt of a record; undefined for a duplicate and for an attempt that is not wanted. */

@@ -3,7 +3,7 @@ import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { inStep, reachNothing } from '../../../streams/core/crash-points.ts';
 import type { UpdateMetrics } from '../../../streams/core/learning.ts';
 import type { CommitAnswer, CommitRequest, WeightsOfCommit } from '../../../streams/leases/coordinator.ts';
-import { decideCommit, headOf } from '../../../streams/leases/decide.ts';
+import { decideCommit, headOf, type Refused } from '../../../streams/leases/decide.ts';
 import { reportHash } from '../../../streams/leases/report-hash.ts';
 import { EXTERNAL } from '../../../streams/run/fold.ts';
 import type { TrainedBatch, UnpublishedPolicy } from '../commit-parts.ts';
@@ -26,6 +26,8 @@ export const commitJob =
       return { kind: 'answer', value: { step: version, version, lineage, replayed: true } };
     }
     const { lease } = decision;
+    const wrong = noSuchRow(lease, request);
+    if (wrong !== undefined) return refusal(wrong);
     const batch = leasedBatch(state, lease, timesOf(life, loop, batchId));
     const told = toldOf(lease, request, { lineage: headOf(state.leases).lineage, reportSha256 });
     const trained: TrainedBatch = {
@@ -43,13 +45,21 @@ export const commitJob =
     return { kind: 'answer', value: { step: lease.step, version: state.version, lineage: headOf(state.leases).lineage, replayed: false } };
   };
 
+/** Refuses a report about rows that the batch does not have. */
+function noSuchRow({ batch_id: id, rows }: BatchLeased, { skipped = [] }: CommitRequest): Refused | undefined {
+  const beyond = skipped.find(({ row }) => row >= rows);
+  if (beyond === undefined) return undefined;
+  const message = `committing a batch: skipped names row ${beyond.row}, but ${id} has ${rows} rows, numbered from 0`;
+  return { kind: 'refused', code: 'REQUEST_INVALID', message };
+}
+
 const toldOf = (
   lease: BatchLeased,
   { metrics, skipped = [] }: CommitRequest,
   { lineage, reportSha256 }: { readonly lineage: string; readonly reportSha256: string },
 ): TrainedBatch['told'] => ({
   batch_id: lease.batch_id,
-  trained_rows: lease.rows - new Set(skipped.map(({ row }) => row)).size,
+  trained_rows: lease.rows - new Set([...lease.untrainable, ...skipped.map(({ row }) => row)]).size,
   skipped,
   lineage,
   report: JSON.stringify(metrics),

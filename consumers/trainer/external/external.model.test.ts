@@ -29,6 +29,7 @@ import {
   differingSteps,
   LEASE_MS,
   ledgerOf,
+  listen,
   modelSettings,
   newModelWorld,
   PREFETCH,
@@ -68,11 +69,29 @@ const acts: readonly (readonly [weight: number, act: ModelAct, needsClaim: boole
   [1, (run) => restart(run.world), false],
   [1, faults, false],
   [3, waits, false],
+  [2, freezes, false],
 ];
 
+const LOOP_MS = 100;
+
 /** Time passes without a call. */
-function waits({ world, random }: ModelRun): void {
-  world.nowMs += Math.floor(random() * 2 * LEASE_MS);
+async function waits({ world, random }: ModelRun): Promise<void> {
+  for (let leftMs = random() * 2 * LEASE_MS; leftMs > 0; leftMs -= LOOP_MS) {
+    world.nowMs += LOOP_MS;
+    await listen(world);
+  }
+}
+
+/** Kafka is away, or the coordinator is frozen: nobody can extend a lease, so none ends. */
+async function freezes(run: ModelRun): Promise<void> {
+  const { world, random, violations } = run;
+  const leased = (): string => world.life.state.leases.out.map(({ batch_id: id }) => id).join();
+  const before = leased();
+  world.nowMs += Math.floor((2 + random() * 5) * LEASE_MS);
+  await byItself(world, () => expireLeases(world.life, world.loop));
+  for (const _ of [1, 2]) await listen(world);
+  if (leased() !== before) violations.push(`${before} were leased before an interruption, ${leased()} after it`);
+  if (before !== '') note(run, 'frozen');
 }
 
 const TOTAL = acts.reduce((sum, [weight]) => sum + weight, 0);
@@ -86,7 +105,7 @@ async function actOn(run: ModelRun, trainers: readonly ModelTrainer[]): Promise<
   if (needsClaim === true && trainer.epoch === 0) await claims(run, trainer);
   else await act(run, trainer);
   run.world.nowMs += Math.floor(run.random() * 20);
-  await byItself(run.world, () => expireLeases(run.world.life, run.world.loop));
+  await listen(run.world);
 }
 
 const openOf = ({ world }: ModelRun): Trajectory[] =>
@@ -197,7 +216,7 @@ describe('external trainers, under random histories', () => {
     const happened = ['leased', 'committed', 'replayed', 'prepared, still out', 'prepared, answer lost', 'commit unknown', 'went back'];
     const refusals = ['FENCED', 'LINEAGE_MISMATCH', 'BATCH_RELEASED', 'BATCH_COMMITTED', 'BATCH_OUT_OF_ORDER', 'WEIGHTS_CONFLICT'];
     const weights = ['late weights', 'weights moved', 'restore elsewhere', 'restore unpublished'];
-    const ends = ['released', 'extended', 'stale', 'rewound', 'REWIND_REFUSED'];
+    const ends = ['released', 'extended', 'stale', 'rewound', 'REWIND_REFUSED', 'frozen'];
     expect([...seen.keys()]).toEqual(expect.arrayContaining([...happened, ...refusals, ...weights, ...ends]));
   });
 });

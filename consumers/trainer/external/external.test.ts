@@ -44,7 +44,8 @@ describe('an external trainer', () => {
     const claimed = await claim(coordinator, { framework: 'test' });
     expect(claimed).toEqual({ epoch: 1, version: 0, lineage: expect.stringMatching(/^[0-9a-f]{64}$/) as string, lease_ms: 60_000 });
     const leased = await lease(coordinator, claimed);
-    expect(leased).toMatchObject({ batch_id: 'run-a/step/1.0', step: 1, version_before: 0, rows: 8, data: { shards: 1 } });
+    expect(leased).toMatchObject({ batch_id: 'run-a/step/1.0', step: 1, version_before: 0, data: { shards: 1 } });
+    expect(leased, 'the turns have no token ids').toMatchObject({ rows: 8, trainable_rows: 0 });
     const rows = await linesOf(coordinator, leased.batch_id);
     expect(rows.map(({ row }) => row)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(rows[0]).toMatchObject({ attempt: 0, branch: 0, reward: 0, trainable: false });
@@ -59,7 +60,7 @@ describe('an external trainer', () => {
     const steps = (await rig.all('training')).flatMap((read) => (read.type === 'StepCompleted' ? [read.event] : []));
     expect(steps[0]).toMatchObject({
       batch_id: 'run-a/step/1.0',
-      trained_rows: 8,
+      trained_rows: 0,
       report: '{"loss":1,"mine":0.5}',
       lineage: claimed.lineage,
     });
@@ -76,6 +77,8 @@ describe('an external trainer', () => {
     const body = commitOf(claimed, leased);
     const mismatch = coordinator.commit(leased.batch_id, { ...body, batch_sha256: '0'.repeat(64) });
     await expect(mismatch).rejects.toMatchObject({ code: 'BATCH_MISMATCH' });
+    const beyond = coordinator.commit(leased.batch_id, { ...body, skipped: [{ row: leased.rows, reason: 'long' }] });
+    await expect(beyond).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
     const first = await coordinator.commit(leased.batch_id, body);
     expect(await coordinator.commit(leased.batch_id, { ...body })).toEqual({ ...first, replayed: true });
     await expect(coordinator.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
@@ -173,11 +176,31 @@ describe('an external trainer', () => {
     }
     await vi.waitFor(() => expect(coordinator.extend(first.batch_id, claimed)).rejects.toMatchObject({ code: 'BATCH_RELEASED' }), {
       timeout: 10_000,
-      interval: 600,
+      interval: 2_000,
     });
     await expect(coordinator.extend(second.batch_id, claimed)).rejects.toMatchObject({ code: 'BATCH_RELEASED' });
     const again = await lease(coordinator, claimed);
     expect(again).toMatchObject({ batch_id: 'run-a/step/1.1', batch_sha256: first.batch_sha256 });
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('gets no groups whose records retention has deleted: they are discarded', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator } = serve(rig);
+    // all that may be requested at version 0
+    const isReady = (): void => {
+      expect(rig.statuses.at(-1)?.figures['ready']).toBe(6);
+    };
+    await vi.waitFor(isReady, { timeout: 10_000, interval: 50 });
+    for (const { partition, end } of await rig.log.reader().bounds('rollouts')) rig.log.deleteBefore('rollouts', partition, end);
+    const leased = await lease(coordinator, await claim(coordinator));
+    expect(await linesOf(coordinator, leased.batch_id)).toHaveLength(8);
+    const ledger = await rig.all('training');
+    const lost = ledger.flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
+    expect(lost.map(({ reason }) => reason)).toEqual(Array(24).fill('lost'));
+    const gone = new Set(lost.map(({ group_id: id }) => id));
+    expect(leased.groups.filter(({ group_id: id }) => gone.has(id))).toEqual([]);
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 

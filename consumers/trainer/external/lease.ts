@@ -11,8 +11,9 @@ import { rowFormats } from '../../common/rows/encode.ts';
 import type { Unchained } from '../../../streams/ledger/chain.ts';
 import type { Loop, Job, CallOutcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../../../streams/trainer/plan.ts';
+import { planFor } from '../plan-for.ts';
 import { ended, refusedWith } from './claim.ts';
-import { deadlineOf, leasedTrajectory, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
+import { deadlineOf, leasedTrajectory, outGroups, record, refusal, releaseEntries, renewed, timesOf } from './leases.ts';
 
 const SHARD_TOKENS = 2_000_000;
 const MOST_SHARDS = 64;
@@ -55,14 +56,33 @@ async function leaseNext(
   // retried once the batch is measured; by then the selection may be different
   const measure = loop.measuring?.of(source);
   if (measure === undefined) return { kind: 'later' };
+  if (measure.gone.length > 0) return discardGone(life, loop, { groups, gone: new Set(measure.gone) });
   const named = { batch_id: id, step, epoch: state.leases.epoch, version_before: step - 1 };
   const fields = fieldsOf(life, groups, { ...named, ...source, measure });
   const nowMs = life.clock.monotonic();
   const waitMs = Math.max(0, nowMs - loop.waitedSinceMs);
-  loop.leaseTimes.set(id, { beganMs: nowMs, waitMs, deadlineMs: nowMs + life.external.leaseMs });
+  loop.leaseTimes.set(id, renewed(life, { beganMs: nowMs, waitMs }));
   await record(life, loop, { step: 'coordinator.lease', entries: [{ type: 'BatchLeased', fields }] });
   const lease = state.leases.out.find(({ batch_id: one }) => one === id);
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
+}
+
+/** Groups whose rows cannot be made any more are discarded; the next call selects others. */
+async function discardGone(
+  life: ExternalLife,
+  loop: Loop,
+  { groups, gone }: { readonly groups: readonly Group[]; readonly gone: ReadonlySet<string> },
+): Promise<CallOutcome<never>> {
+  const lost = groups.filter(({ trajectories }) => [...trajectories.keys()].some((id) => gone.has(id)));
+  const what = 'the log no longer has all records of some groups, which are discarded: TURNSTREAM_RETENTION_HOURS is too short';
+  life.logger.warn({ groups: lost.map(({ id }) => id) }, what);
+  await life.feed.exclusively(async () => {
+    const { selection, ...plan } = planFor(life, loop, life.state.version);
+    const known = new Set(selection.discards.map(({ group }) => group.id));
+    const more = lost.filter(({ id }) => !known.has(id)).map((group) => ({ group, reason: 'lost' as const }));
+    await life.committer.carryOut({ ...plan, selection: { ...selection, discards: [...selection.discards, ...more] } });
+  });
+  return { kind: 'later' };
 }
 
 /** The batch that a step would train on, with staleness relative to the version it starts from; undefined if there are too few groups. */
@@ -96,10 +116,10 @@ function sourceOf({ runId, rolloutPositions }: RunState, groups: readonly Group[
 type LeasedFields = Pick<BatchLeased, 'batch_id' | 'step' | 'epoch' | 'version_before'> & RowsSource & { readonly measure: RowsMeasure };
 
 function fieldsOf(life: ExternalLife, groups: readonly Group[], { measure, run_id: _, ...named }: LeasedFields): Unchained<'BatchLeased'> {
-  const { rows, tokens, bytes, sha256 } = measure;
+  const { rows, tokens, bytes, sha256, untrainable } = measure;
   const deadline = Math.round(life.clock.now() + life.external.leaseMs) * 1_000;
   const ids = groups.map(({ id }) => id);
-  return { ...named, group_ids: ids, rows, tokens, bytes, batch_sha256: sha256, deadline };
+  return { ...named, group_ids: ids, rows, tokens, bytes, untrainable, batch_sha256: sha256, deadline };
 }
 
 function firstOffsetsOf(groups: readonly Group[]): ReadonlyMap<number, number> {
@@ -119,6 +139,7 @@ function answerOf(life: ExternalLife, loop: Loop, lease: BatchLeased): LeaseAnsw
     version_before: lease.version_before,
     batch_sha256: lease.batch_sha256,
     rows: lease.rows,
+    trainable_rows: lease.rows - lease.untrainable.length,
     tokens: lease.tokens,
     bytes: lease.bytes,
     deadline: deadlineOf(life, timesOf(life, loop, lease.batch_id)),
@@ -135,8 +156,8 @@ export const extendJob =
   async (life, loop) => {
     const decision = decideExtend(life.state.leases, request);
     if (decision.kind === 'refused') return refusal(decision);
-    const times = timesOf(life, loop, request.batchId);
-    times.deadlineMs = life.clock.monotonic() + life.external.leaseMs;
+    const times = renewed(life, timesOf(life, loop, request.batchId));
+    loop.leaseTimes.set(request.batchId, times);
     return { kind: 'answer', value: { deadline: deadlineOf(life, times) } };
   };
 

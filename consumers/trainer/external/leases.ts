@@ -34,17 +34,23 @@ export const leasedTrajectory = ({ groupId, trajectoryId, attempt, reward, advan
   ...{ group_id: groupId, trajectory_id: trajectoryId, attempt: attempt.number, reward, advantage },
 });
 
-/** A lease from an earlier process gets its full time again, because its trainer could not extend it while no coordinator ran. */
+/** The full duration from now on. */
+export const renewed = (
+  { listening, external }: ExternalLife,
+  { beganMs, waitMs }: Pick<LeaseTimes, 'beganMs' | 'waitMs'>,
+): LeaseTimes => ({ beganMs, waitMs, deadlineMs: listening.now() + external.leaseMs, gaps: listening.gaps });
+
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {
-  const nowMs = life.clock.monotonic();
-  const times = leaseTimes.get(batchId) ?? { beganMs: nowMs, waitMs: 0, deadlineMs: nowMs + life.external.leaseMs };
+  const known = leaseTimes.get(batchId);
+  if (known?.gaps === life.listening.gaps) return known;
+  const times = renewed(life, known ?? { beganMs: life.clock.monotonic(), waitMs: 0 });
   leaseTimes.set(batchId, times);
   return times;
 }
 
 /** ISO 8601. */
-export const deadlineOf = ({ clock }: ExternalLife, { deadlineMs }: LeaseTimes): string =>
-  new Date(Math.round(clock.now() + deadlineMs - clock.monotonic())).toISOString();
+export const deadlineOf = ({ clock, listening }: ExternalLife, { deadlineMs }: LeaseTimes): string =>
+  new Date(Math.round(clock.now() + deadlineMs - listening.now())).toISOString();
 
 export const releaseEntries = (releases: Released): readonly PlainEntry[] =>
   releases.map(({ lease, reason }) => ({
@@ -66,10 +72,10 @@ export async function record(life: ExternalLife, loop: Loop, { step, entries, pu
   for (const id of loop.leaseTimes.keys()) if (!out.has(id)) loop.leaseTimes.delete(id);
 }
 
-/** Ends expired leases. */
+/** Ends expired leases. They are judged at a time up to which Kafka has answered, so an outage or a frozen process expires none. */
 export async function expireLeases(life: ExternalLife, loop: Loop): Promise<void> {
-  const nowMs = life.clock.monotonic();
-  const releases = decideExpiry(life.state.leases, (id) => timesOf(life, loop, id).deadlineMs <= nowMs);
+  const { heardUpTo } = life.listening;
+  const releases = decideExpiry(life.state.leases, (id) => timesOf(life, loop, id).deadlineMs <= heardUpTo);
   for (const { lease } of releases) life.logger.warn({ batch: lease.batch_id, step: lease.step }, 'the lease of a batch has expired');
   await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(releases) });
 }

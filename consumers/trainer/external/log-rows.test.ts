@@ -118,6 +118,8 @@ describe('the rows of a batch', () => {
             tokens: expected.reduce((sum, row) => sum + row.token_ids.length, 0),
             bytes: await sizeOf(rows, source),
             sha256: hash.digest(),
+            untrainable: expected.filter(({ trainable }) => !trainable).map(({ row }) => row),
+            gone: [],
           });
           expect(await rows.measure(source)).toEqual(measure);
         }
@@ -171,13 +173,15 @@ describe('the rows of a batch', () => {
     for (const { partition, end } of await log.reader().bounds('rollouts')) log.deleteBefore('rollouts', partition, end);
     expect(await rows.measure(source)).toEqual(measure);
     rows.forget(source);
-    expect((await rows.measure(source)).sha256).not.toBe(measure.sha256);
+    const again = await rows.measure(source);
+    expect(again.sha256).not.toBe(measure.sha256);
+    expect(again.gone).toEqual(source.trajectories.map(({ trajectory_id: id }) => id));
   });
 
   it('are empty for an attempt that the log no longer has', async () => {
     const log = new MemoryLog({ partitions: { rollouts: 1 } });
     const trajectories = [{ group_id: 'g', trajectory_id: 'g.0', attempt: 0, reward: 1, advantage: 0 }];
     const rows = createLogRows({ log: log.reader(), events: late });
-    expect(await rows.measure({ run_id: RUN, trajectories, rollouts: [] })).toMatchObject({ rows: 0, tokens: 0, bytes: 0 });
+    expect(await rows.measure({ run_id: RUN, trajectories, rollouts: [] })).toMatchObject({ rows: 0, tokens: 0, bytes: 0, gone: ['g.0'] });
   });
 });

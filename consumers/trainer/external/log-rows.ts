@@ -14,9 +14,14 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 /** More than are leased at once. */
 const MEASURES = 8;
 
-interface MadeRows {
-  readonly one: LeasedTrajectory;
+interface ReadRows {
   readonly made: AttemptRows;
+  /** False if the log no longer has all records of the attempt. */
+  readonly isWhole: boolean;
+}
+
+interface MadeRows extends ReadRows {
+  readonly one: LeasedTrajectory;
 }
 
 interface RowsReading {
@@ -37,18 +42,18 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
   const measures = new LRUCache<string, RowsMeasure>({ max: MEASURES });
   const serving = createServingFirst();
 
-  async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], reading: RowsReading): AsyncGenerator<AttemptRows> {
+  async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], reading: RowsReading): AsyncGenerator<ReadRows> {
     const range = rangeOf(batch, reading.signal);
     for (let left = missing; left.length > 0;) {
       let count = 0;
       for await (const read of readAttempts({ ...source, runId: batch.run_id }, left, range)) {
         const made = attemptRows(read);
-        cache.put(read.wanted, made);
+        if (read.isWhole) cache.put(read.wanted, made);
         count += 1;
         // a fetch may hold many attempts; let calls be served in between
         await new Promise((resolve) => setImmediate(resolve));
         await reading.giveWay?.();
-        yield made;
+        yield { made, isWhole: read.isWhole };
       }
       left = left.slice(count);
     }
@@ -60,8 +65,8 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
     const reading = readAll(batch, missing, how);
     try {
       for (const one of batch.trajectories) {
-        const made = known.get(one) ?? ((await reading.next()).value as AttemptRows);
-        yield { one, made };
+        const made = known.get(one);
+        yield made === undefined ? { one, ...((await reading.next()).value as ReadRows) } : { one, made, isWhole: true };
       }
     } finally {
       await reading.return(undefined);
@@ -88,16 +93,20 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
 async function measureOf(attempts: AsyncIterable<MadeRows>): Promise<RowsMeasure> {
   const hash = new BatchHash();
   let [rows, tokens, bytes] = [0, 0, 0];
-  for await (const { one, made } of attempts) {
+  const untrainable: number[] = [];
+  const gone: string[] = [];
+  for await (const { one, made, isWhole } of attempts) {
+    if (!isWhole) gone.push(one.trajectory_id);
     for (const own of made) {
       const row = placedRow(own, rows, one);
       hash.add(row, own.hash);
+      if (!row.trainable) untrainable.push(rows);
       rows += 1;
       tokens += row.token_ids.length;
       bytes += lineBytesOf(own, row);
     }
   }
-  return { rows, tokens, bytes, sha256: hash.digest() };
+  return { rows, tokens, bytes, sha256: hash.digest(), untrainable, gone };
 }
 
 async function* placedRows(attempts: AsyncIterable<MadeRows>): AsyncGenerator<TokenRow, void, undefined> {

@@ -15,12 +15,12 @@ it('reads the rows of a batch while other calls are served', async () => {
   await scriptedWorker(rig);
   const [began, gate, stopping] = [deferred(), deferred(), new AbortController()];
   const made = createLogRows({ log: rig.log.reader(), events: rig.events });
-  const measure: BatchRows['measure'] = async (...of) => {
+  const readRows: BatchRows['measure'] = async (...of) => {
     began.resolve();
     await gate.promise;
     return made.measure(...of);
   };
-  const [desk, rows] = [createDesk(), { ...made, measure }];
+  const [desk, rows] = [createDesk(), { ...made, measure: readRows }];
   const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 0 };
   const ended = runTrainer(rig.deps({ learner: undefined, external }), stopping.signal);
   const coordinator = createCoordinator({ runId: 'run-a', desk, rows, findLease: async () => undefined });

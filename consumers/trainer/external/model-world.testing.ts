@@ -8,17 +8,19 @@ import type { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
+import { expireLeases } from './leases.ts';
 import { createLogRows } from './log-rows.ts';
 import { createMeasuring } from './measuring.ts';
 import { entriesOf, type ReadEntry } from '../../../streams/ledger/read-ledger.ts';
-import { createLedgerVerifier, type LedgerReport } from '../../../streams/ledger/verify.ts';
+import { createLedgerVerifier, type LedgerReport } from '../../../streams/run/verify-ledger.ts';
 import { EXTERNAL, foldRollout, noteRead } from '../../../streams/run/fold.ts';
 import { resumeOf } from '../../../streams/run/resume.ts';
-import { rolloutView, type RolloutEvent } from '../../../streams/run/rollout-view.ts';
+import { rolloutView, type RolloutEvent } from '../../../streams/trajectory/rollout-view.ts';
 import { newRunState, type RunState } from '../../../streams/run/run-state.ts';
 import { spansOf, statusOf } from '../../../streams/trajectory/attempt.ts';
 import { createCommitter } from '../committer.ts';
 import type { ExternalLife, Job, Loop } from '../deps.ts';
+import { createListening } from '../listening.ts';
 import { recoverRun } from '../recover.ts';
 import { replayRun } from '../replay.ts';
 import { restoreRequests } from '../restore-requests.ts';
@@ -73,7 +75,11 @@ async function lifeOf(world: Pick<ModelWorld, 'log'> & { nowMs: number }, state:
       architecture: { format: 'mlp-f32-v1' },
     },
     feed: { exclusively: (work: () => Promise<unknown>) => work() },
-    listening: { mayJudge: () => false },
+    listening: createListening({
+      ...{ positions: state.rolloutPositions, monotonic: clock.monotonic, silenceMs: modelSettings.silenceMs },
+      watch: { bounds: (topic) => log.reader().bounds(topic) },
+      onInterrupted: () => undefined,
+    }),
   };
   return life as unknown as ExternalLife;
 }
@@ -128,6 +134,13 @@ export async function call<T>(world: ModelWorld, job: Job<T>): Promise<CallResul
 /** The same for work that the coordinator does without a call. */
 export async function byItself(world: ModelWorld, work: () => Promise<void>): Promise<void> {
   await work().catch(() => restart(world));
+}
+
+/** Asks Kafka for the end of the log when that is due, and ends expired leases, as the loop does. */
+export async function listen(world: ModelWorld): Promise<void> {
+  world.life.listening.look();
+  await new Promise((resolve) => setImmediate(resolve));
+  await byItself(world, () => expireLeases(world.life, world.loop));
 }
 
 async function foldNew({ log }: Pick<ModelWorld, 'log'>, state: RunState): Promise<void> {

@@ -12,7 +12,7 @@ const SHA = 'a'.repeat(64);
 const rows: readonly TokenRow[] = fc.sample(anyRow, { numRuns: 30, seed: 5 }).map((row, number) => ({ ...row, row: number }));
 const lease = { batch_id: 'run-a/step/1.0', batch_sha256: SHA, rows: rows.length } as BatchLeased;
 const given = (sha256 = SHA): BatchRows => ({
-  measure: async () => ({ rows: rows.length, tokens: 0, bytes: 0, sha256 }),
+  measure: async () => ({ rows: rows.length, tokens: 0, bytes: 0, sha256, untrainable: [], gone: [] }),
   async *rows() {
     yield* rows;
   },

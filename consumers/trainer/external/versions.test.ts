@@ -75,6 +75,34 @@ describe('the versions of an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
+  it('are published again when their size, files, or loadability were corrected, and not for the same request', async () => {
+    const rig = newRig();
+    const { coordinator } = serve(rig);
+    await claim(coordinator);
+    const warm = { version: 0, uri: 'file:///warm', sha256: 'a'.repeat(64), format: 'hf-safetensors' };
+    for (const more of [{}, { bytes: 9 }, { loadable: false }, { manifest: [{ name: 'a', sha256: 'd'.repeat(64) }] }]) {
+      expect(await coordinator.publish('run-a', { ...warm, ...more })).toMatchObject({ replayed: false });
+      expect(await coordinator.publish('run-a', { ...warm, ...more })).toMatchObject({ replayed: true });
+    }
+    expect(await rig.all('policies')).toHaveLength(4);
+  });
+
+  it('may be published for the last version after the trainer knows that the run has finished', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator, ended } = serve(rig, { lingerMs: 60_000 }, { settings: { ...settings, steps: 1 } });
+    const claimed = await claim(coordinator);
+    const leased = await lease(coordinator, claimed);
+    const { lineage } = await coordinator.commit(leased.batch_id, { ...commitOf(claimed, leased), policy: null });
+    const after = () => coordinator.lease('run-a', { epoch: 1, lineage }, new AbortController().signal);
+    const isOver = () => expect(after()).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    await vi.waitFor(isOver, { timeout: 10_000, interval: 20 });
+    const late = { version: 1, uri: 's3://w/1', sha256: 'b'.repeat(64), format: 'hf-safetensors' };
+    expect(await coordinator.publish('run-a', late)).toEqual({ version: 1, sha256: late.sha256, replayed: false });
+    expect(await ended).toEqual({ kind: 'finished', version: 1 });
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
   it('can be rewound: later steps are abandoned, and samples of their versions are not trained on', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
