@@ -13,6 +13,8 @@ export interface RewardedTrajectory {
   readonly attempt: number;
   readonly purpose: string;
   readonly reward: number;
+  /** The one that a step used; computed if no step trained on the trajectory. */
+  readonly advantage?: number;
   readonly turns: number;
   /** Whether the condition of the export holds. Advantages are computed within the whole group. */
   readonly wanted: boolean;
@@ -23,6 +25,19 @@ export const membersStatement = (condition: string | undefined): string => `sele
     toBool(${condition ?? '1'}) as wanted
   from ${counted(undefined, '(group_id, trajectory_id) > ({group:String}, {id:String})')}
   order by group_id, trajectory_id limit {units:UInt32}`;
+
+/** What a step trained on: its reward may contain attached rewards, and other attempts may have ended meanwhile. */
+export type TrainedMember = Pick<RewardedTrajectory, 'trajectory_id' | 'attempt' | 'reward' | 'turns'> & { readonly advantage: number };
+
+export const trainedStatement = `select trajectory_id, attempt, reward, turns, advantage from step_trajectories
+  where run_id = {run:String} and trajectory_id in {ids:Array(String)}
+  order by trajectory_id, step, _offset limit 1 by trajectory_id`;
+
+/** The members of a group as the steps that trained on them saw them. */
+export function asTrained(members: readonly RewardedTrajectory[], trained: readonly TrainedMember[]): readonly RewardedTrajectory[] {
+  const known = new Map(trained.map((one) => [one.trajectory_id, one]));
+  return members.map((member) => ({ ...member, ...known.get(member.trajectory_id) }));
+}
 
 /** The tokens of a turn, as the table has them. */
 export interface TokenColumns extends Pick<
@@ -64,13 +79,13 @@ export function* groupRows(
   let number = first;
   for (const [at, member] of members.entries()) {
     if (!member.wanted) continue;
-    const { trajectory_id: trajectoryId, attempt, group_id: groupId, purpose, reward } = member;
+    const { trajectory_id: trajectoryId, attempt, group_id: groupId, purpose, reward, advantage = advantages[at] ?? 0 } = member;
     const own = turns.filter((turn) => turn.trajectory_id === trajectoryId && turn.attempt === attempt).map(turnOf);
     if (own.length !== member.turns) {
       yield undefined;
       continue;
     }
-    const rows = [...rowsOf({ trajectoryId, attempt, groupId, purpose, reward, advantage: advantages[at] ?? 0, turns: own }, number)];
+    const rows = [...rowsOf({ trajectoryId, attempt, groupId, purpose, reward, advantage, turns: own }, number)];
     number += rows.length;
     yield rows;
   }

@@ -59,15 +59,18 @@ export const endsStatement = `select _partition as partition, max(_offset) + 1 a
 
 const where = (selection: ExportSelection | undefined): string => (selection?.condition === undefined ? '' : ` and ${selection.condition}`);
 
+/** Attempts that the trainer counts; others have no outcome, and the next attempt may have one. */
+const COUNTS = "status in ('answered', 'max_turns', 'max_tokens', 'timeout') and isFinite(reward)";
+
 /**
- * Trajectories that count: for each, the attempt whose end comes first in the log. Those of an evaluation do not count, because a model
- * must not be trained on what it is measured with.
+ * Trajectories that count: for each, the first attempt in the log that counts. Those of an evaluation do not count, because a model must
+ * not be trained on what it is measured with.
  */
 export function counted(selection: ExportSelection | undefined, range: string): string {
   return `(select * from (
-      select * from trajectories where run_id = {run:String} and ${range} and ${BEFORE_END}
+      select * from trajectories where run_id = {run:String} and ${range} and ${BEFORE_END} and ${COUNTS}
       order by trajectory_id, _offset limit 1 by trajectory_id)
-    where purpose != 'eval' and isFinite(reward)${where(selection)})`;
+    where purpose != 'eval'${where(selection)})`;
 }
 
 const UNITS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> = {

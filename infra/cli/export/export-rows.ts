@@ -1,11 +1,14 @@
 // `turnstream export --what rows`: a group at a time, so memory holds the tokens of one group.
 import { encodeRows, type RowFormat } from '../../../consumers/common/rows/encode.ts';
 import {
+  asTrained,
   groupRows,
   membersStatement,
   tokensStatement,
+  trainedStatement,
   type RewardedTrajectory,
   type TokenColumns,
+  type TrainedMember,
 } from '../../../consumers/exports/row-shapes.ts';
 import type { QueryOptions, Store } from '../../../streams/core/ports.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
@@ -29,8 +32,9 @@ const MEMBERS = 500;
 export async function exportRows(work: RowsExport): Promise<{ readonly rows: number; readonly leftOut: number }> {
   let [rows, leftOut] = [0, 0];
   async function* all(): AsyncGenerator<TokenRow, void, undefined> {
-    for await (const members of groupsOf(work)) {
-      const turns = await tokensOf(work, members);
+    for await (const counted of groupsOf(work)) {
+      const members = asTrained(counted, await queryOf<TrainedMember>(work, trainedStatement, counted));
+      const turns = await queryOf<TokenColumns>(work, tokensStatement, members);
       for (const own of groupRows(members, turns, rows)) {
         if (own === undefined) leftOut += 1;
         for (const row of own ?? []) {
@@ -70,15 +74,13 @@ async function* membersOf({ store, condition, params, settings, signal }: RowsEx
   }
 }
 
-async function tokensOf(
+/** Rows about the wanted members of a group. */
+async function queryOf<T extends object>(
   { store, params, settings, signal }: RowsExport,
+  sql: string,
   members: readonly RewardedTrajectory[],
-): Promise<readonly TokenColumns[]> {
+): Promise<readonly T[]> {
   const ids = members.filter(({ wanted }) => wanted).map((member) => member.trajectory_id);
   if (ids.length === 0) return [];
-  return store.query<TokenColumns>(tokensStatement, {
-    params: { ...params, ids },
-    signal,
-    ...(settings === undefined ? {} : { settings }),
-  });
+  return store.query<T>(sql, { params: { ...params, ids }, signal, ...(settings === undefined ? {} : { settings }) });
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../clickhouse/client.ts';
 import { python } from '../../e2e/clients.ts';
 import { storeLog } from '../../testing/api-story.ts';
-import { outgoing } from '../../testing/events.ts';
+import { outgoing, randomEvent, seeded } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { finished, started, turn } from '../../testing/rollout-events.ts';
 import { migratedDatabase, startMigratedStore } from '../../testing/migrated-store.ts';
@@ -158,6 +158,41 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     const out = join(folder, 'rows.arrow');
     expect((await run('--what', 'rows', '--out', out)).code).toBe(0);
     expect(readFileSync(out).subarray(-8)).toEqual(Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]));
+  });
+
+  it('writes the attempts, rewards, and advantages that a step trained on', async () => {
+    const [run_id, group_id] = ['run-b', 'run-b-g0'];
+    const attemptOf = (sample: number, attempt: number, status: string) => {
+      const place = { trajectory: `${group_id}.${sample}`, attempt, run: run_id };
+      return [
+        outgoing('TurnRecorded', turn({ ...place, sequence: 1 }, 0)),
+        outgoing('TrajectoryFinished', finished({ ...place, sequence: 2 }, sample, { status })),
+      ];
+    };
+    const trained = (sample: number, attempt: number) => ({
+      ...{ group_id, trajectory_id: `${group_id}.${sample}`, attempt, question_id: 'q', reward: sample + 0.5, advantage: sample - 0.25 },
+      ...{ tokens: 10, turns: 1, version_first: 0, version_last: 0, staleness_total: 0, staleness_in_flight: 0, staleness_in_queue: 0 },
+      ...{ staleness_worst: 0, staleness_best: 0, staleness_span: 1, staleness_token_mean: 0, staleness_token_p95: 0 },
+      ...{ staleness_token_max: 0, unknown_tokens: 0, flight_ms: 1, queue_ms: 1 },
+    });
+    const step = randomEvent('StepCompleted', seeded(1), { run_id, step: 1, trajectories: [trained(0, 1), trained(1, 0)] });
+    const log = new MemoryLog();
+    await log.writer().append([...attemptOf(0, 0, 'cancelled'), ...attemptOf(0, 1, 'answered'), ...attemptOf(1, 0, 'answered')]);
+    await log.writer().append([outgoing('StepCompleted', step)]);
+    await storeLog(log, store, run_id);
+    const exported = async (what: string, ...more: readonly string[]): Promise<readonly unknown[]> => {
+      const { code, out, error } = await command(env, 'export', '--run', run_id, '--what', what, '--format', 'jsonl', ...more);
+      expect(code, error).toBe(0);
+      return out
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown);
+    };
+    expect(await exported('rows')).toMatchObject([
+      { trajectory_id: 'run-b-g0.0', attempt: 1, reward: 0.5, advantage: -0.25 },
+      { trajectory_id: 'run-b-g0.1', attempt: 0, reward: 1.5, advantage: 0.75 },
+    ]);
+    expect(await exported('sft', '--min-reward=-1')).toMatchObject([{ attempt: 1 }, { attempt: 0 }]);
   });
 
   it('pairs the best with the worst of a group', async () => {
