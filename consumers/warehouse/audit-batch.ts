@@ -57,7 +57,7 @@ export class RowBatch {
   }
 
   /** Resolves when no insert is pending, failed or not. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await Promise.all(this.#underWay);
   }
 

@@ -81,7 +81,7 @@ class SliceReplay implements Replayed {
       }
       await this.#batch.finish();
     } finally {
-      await this.#batch.settled();
+      await this.#batch.drained();
     }
   }
 

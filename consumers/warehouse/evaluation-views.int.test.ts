@@ -122,26 +122,39 @@ describe('views of evaluations', () => {
     }
   });
 
-  it('have one held-out score per version: of the complete sampled evaluation with the most answers', async () => {
-    const evaluation = (id: string, version: number, more: { samples?: number; split?: string; answers?: number; done?: boolean } = {}) => {
-      const { samples = 4, split = 'heldout', answers = 8, done = true } = more;
-      const head = { run_id: 'curve', evaluation_id: id, policy_version: version, samples, split, dataset: 'd' };
-      return [
-        made('EvaluationStarted', { ...head, decoding: samples > 1 ? 'sample' : 'greedy' }),
-        ...Array.from({ length: answers }, (_, at) =>
-          made('AnswerScored', { run_id: 'curve', evaluation_id: id, trajectory_id: `${id}-${at}`, question_id: `q${at % 2}`, f1: 0.5 }),
-        ),
-        ...(done ? [made('EvaluationCompleted', { ...head, reward_mean: 0.25 })] : []),
-      ];
-    };
+  interface SampleEvaluation {
+    readonly run: string;
+    readonly version: number;
+    readonly samples?: number;
+    readonly split?: string;
+    readonly dataset?: string;
+    readonly answers?: number;
+    readonly done?: boolean;
+    readonly maxTurns?: number;
+  }
+  const evaluation = (id: string, given: SampleEvaluation): readonly SampleEvent[] => {
+    const { run, version, samples = 4, split = 'heldout', dataset = 'd', answers = 8, done = true, maxTurns } = given;
+    const head = { run_id: run, evaluation_id: id, policy_version: version, samples, split, dataset, questions: answers };
+    const subject = maxTurns === undefined ? '{}' : JSON.stringify({ protocol: { max_turns: maxTurns, questions: answers } });
+    return [
+      made('EvaluationStarted', { ...head, subject, decoding: samples > 1 ? 'sample' : 'greedy' }),
+      ...Array.from({ length: answers }, (_, at) =>
+        made('AnswerScored', { run_id: run, evaluation_id: id, trajectory_id: `${id}-${at}`, question_id: `q${at % 2}`, f1: 0.5 }),
+      ),
+      ...(done ? [made('EvaluationCompleted', { ...head, reward_mean: 0.25 })] : []),
+    ];
+  };
+
+  it('have one held-out score per version: of the complete sampled evaluation with the most questions', async () => {
+    const run = 'curve';
     await put([
-      ...evaluation('greedy-0', 0, { samples: 1 }),
-      ...evaluation('few-0', 0, { answers: 4 }),
-      ...evaluation('many-0', 0),
-      ...evaluation('sampled-50', 50),
-      ...evaluation('running-100', 100, { done: false }),
-      ...evaluation('train-100', 100, { split: 'train' }),
-      ...evaluation('newest', -1),
+      ...evaluation('greedy-0', { run, version: 0, samples: 1 }),
+      ...evaluation('few-0', { run, version: 0, answers: 4 }),
+      ...evaluation('many-0', { run, version: 0 }),
+      ...evaluation('sampled-50', { run, version: 50 }),
+      ...evaluation('running-100', { run, version: 100, done: false }),
+      ...evaluation('train-100', { run, version: 100, split: 'train' }),
+      ...evaluation('newest', { run, version: -1 }),
     ]);
     expect(
       await store.query(`select version, evaluation_id, samples, avg_f1, avg_f1_low, reward_mean from heldout where run_id = 'curve'`),
@@ -149,6 +162,35 @@ describe('views of evaluations', () => {
       { version: 0, evaluation_id: 'many-0', samples: 4, avg_f1: 0.5, avg_f1_low: 0.5, reward_mean: 0.25 },
       { version: 50, evaluation_id: 'sampled-50', samples: 4, avg_f1: 0.5, avg_f1_low: 0.5, reward_mean: 0.25 },
     ]);
+  });
+
+  it('make one series of evaluations of one kind: the dataset of the run, as many questions, the same limits', async () => {
+    const run = 'mixed';
+    const usual = { run, dataset: 'own', maxTurns: 150 };
+    await put([
+      made('RunStarted', { run_id: run, dataset: 'own' }),
+      ...evaluation('own-0', { ...usual, version: 0 }),
+      ...evaluation('own-50', { ...usual, version: 50 }),
+      ...evaluation('short-50', { ...usual, version: 50, maxTurns: 12 }),
+      ...evaluation('large-100', { ...usual, version: 100, answers: 20 }),
+      ...evaluation('own-100', { ...usual, version: 100 }),
+      ...[0, 50, 100, 150].flatMap((version) => evaluation(`other-${version}`, { ...usual, version, dataset: 'other', answers: 40 })),
+      ...evaluation('large-150', { ...usual, version: 150, answers: 20 }),
+    ]);
+    const series = await store.query<{ evaluation_id: string }>(
+      `select evaluation_id from heldout where run_id = 'mixed' order by version`,
+    );
+    expect(series.map(({ evaluation_id: id }) => id)).toEqual(['own-0', 'own-50', 'own-100']);
+  });
+
+  it('have greedy answers in the series of a run that has no others', async () => {
+    await put([
+      ...evaluation('g-0', { run: 'greedy', version: 0, samples: 1 }),
+      ...evaluation('g-9', { run: 'greedy', version: 9, samples: 1 }),
+    ]);
+    const ask = (view: string): Promise<readonly Row[]> => store.query(`select evaluation_id from ${view} where run_id = 'greedy'`);
+    expect(await ask('heldout_evaluations')).toEqual([{ evaluation_id: 'g-0' }, { evaluation_id: 'g-9' }]);
+    expect(await ask('heldout')).toEqual([]);
   });
 
   it('show the reward of all finished trajectories beside that of the trained ones', async () => {

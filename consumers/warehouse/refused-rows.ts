@@ -1,5 +1,5 @@
-// Finds the rows that ClickHouse refuses without inserting any: tries halves against a copy of the table that stores nothing (engine Null)
-// but parses and checks the same.
+// Finds the rows that ClickHouse refuses without storing any. It bisects the batch: it inserts halves into a copy of the table with engine
+// Null, which parses and validates rows but stores nothing.
 import { isPlatformError, messageOf, type PlatformError } from '../../streams/core/errors.ts';
 import type { Row, Store } from '../../streams/core/ports.ts';
 import { patiently, type Patience } from './patience.ts';
@@ -8,7 +8,7 @@ import type { TableName } from './rows/tables.ts';
 /** ClickHouse's error codes for invalid values: parsing, conversion, range, constraint. No other code is the fault of a row. */
 const faultCodes: ReadonlySet<unknown> = new Set([6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 190, 321, 349, 376, 407, 467, 469]);
 
-/** True when a row is at fault, and not the schema, the permissions or the server. */
+/** True if a row caused the error, not the schema, the permissions, or the server. */
 export function isFaultOfRows(error: PlatformError): boolean {
   const code = Number(error.context['clickhouseCode']);
   return faultCodes.has(code) && !/unknown field/i.test(error.message);

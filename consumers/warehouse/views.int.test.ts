@@ -59,7 +59,7 @@ const promised: Readonly<Record<string, string>> = {
   lineage: 'run_id, step, trajectory_id, attempt, turn, tool',
   staleness_by_step: 'run_id, step, staleness_mean, staleness_in_flight_mean, staleness_in_queue_mean, staleness_worst, discarded',
   tool_health: 'run_id, tool, calls, errors, ms_p95',
-  outcomes: 'run_id, step, is_kept, reason, group_id, trajectory_id, attempt, reward, turns, tokens, staleness_total',
+  outcomes: 'run_id, step, is_kept, was_trained, reason, group_id, trajectory_id, attempt, reward, turns, tokens, staleness_total',
   selection_bias:
     'run_id, step, kept, kept_turns_mean, kept_turns_p50, kept_turns_p95, discarded, discarded_tokens_mean, discarded_reward_p95, reward_ks, turns_ks, tokens_ks',
   selection_bias_by_reason: 'run_id, reason, kept, discarded, discarded_turns_p50, reward_ks, turns_ks, tokens_ks',
@@ -169,6 +169,33 @@ describe('a run', () => {
       },
       { step: 2, trajectories: 1, discarded: 3, discarded_stale: 2, discarded_uniform: 1 },
     ]);
+  });
+
+  it('counts the trajectories of abandoned steps as discarded', async () => {
+    const own = { run_id: 'rewound' };
+    await put('RunStarted', { ...own, sequence: 0 });
+    await put('StepCompleted', { ...step(1, 0.5, [trained('r1.0', {})]), ...own, tokens: 10 });
+    await put('StepCompleted', { ...step(2, 0.5, [trained('r2.0', {}), trained('r2.1', {})]), ...own, tokens: 50 });
+    const rewind = { ...own, version: 3, to_version: 1, abandoned: [2], trajectories: 2 };
+    for (const _ of [1, 2]) await put('RunRewound', rewind);
+    const ask = (columns: string, view: string): Promise<readonly object[]> =>
+      store.query(`select ${columns} from ${view} where run_id = 'rewound' order by ${columns}`);
+    expect(await ask('trained, discarded, tokens', 'runs')).toEqual([{ trained: 1, discarded: 2, tokens: 10 }]);
+    expect(await ask('trajectory_id, step, is_kept, was_trained, reason', 'outcomes')).toEqual([
+      { trajectory_id: 'r1.0', step: 1, is_kept: true, was_trained: true, reason: '' },
+      { trajectory_id: 'r2.0', step: 2, is_kept: false, was_trained: true, reason: 'rewound' },
+      { trajectory_id: 'r2.1', step: 2, is_kept: false, was_trained: true, reason: 'rewound' },
+    ]);
+    expect(await ask('step, trajectories, discarded', 'staleness_by_step')).toEqual([
+      { step: 1, trajectories: 1, discarded: 0 },
+      { step: 2, trajectories: 0, discarded: 2 },
+    ]);
+    expect(await ask('reason, kept, discarded', 'selection_bias_by_reason')).toEqual([{ reason: 'rewound', kept: 1, discarded: 2 }]);
+    const steps = [
+      { step: 1, trajectories: 1 },
+      { step: 2, trajectories: 2 },
+    ];
+    for (const view of ['curves', 'step_spreads']) expect(await ask('step, trajectories', view), view).toEqual(steps);
   });
 
   it('leads from a step to its turns, those of the attempt that counted', async () => {

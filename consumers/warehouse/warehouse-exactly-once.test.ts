@@ -50,7 +50,7 @@ describe('exactly once', () => {
     world.store.beforeInsert = () => new Promise(() => undefined);
     await world.log.writer().append(randomEvents(90, seeded(16), ['TurnRecorded']));
     const first = await world.begin({ batchRecords: 1_000, maxWaitMs: 60_000 });
-    await world.log.settled();
+    await world.log.idle();
     void first.warehouse.stop();
     await eventually(() => {
       expect(world.store.asked).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('exactly once', () => {
     const world = new WarehouseWorld();
     const written = await world.log.writer().append(randomEvents(30, seeded(21), ['TurnRecorded']));
     const { warehouse } = await world.begin({ maxWaitMs: 60_000 });
-    await world.log.settled();
+    await world.log.idle();
     await warehouse.stop();
     world.store.tables.clear();
     const from = [...new Set(written.map(({ partition }) => partition))].map((partition) => {

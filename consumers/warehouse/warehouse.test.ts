@@ -46,7 +46,7 @@ describe('the warehouse', () => {
     const world = new WarehouseWorld();
     await world.log.writer().append(randomEvents(50, seeded(4)));
     const { warehouse } = await world.begin({ maxWaitMs: 60_000, batchRecords: 1_000 });
-    await world.log.settled();
+    await world.log.idle();
     expect(world.store.asked).toEqual([]);
     await warehouse.stop();
     await world.drained();

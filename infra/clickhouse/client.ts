@@ -1,6 +1,6 @@
 // The only client of ClickHouse, embedded or not: `@clickhouse/client` over HTTP. It retries nothing, because only the caller knows whether
-// a statement may be repeated; inserts may, with the same token. Connections are kept alive and reopened automatically, so an outage
-// appears as STORE_UNAVAILABLE and ends without intervention.
+// a statement may be repeated; an insert may be repeated with the same deduplication token. Connections are kept alive and reopened
+// automatically, so an outage appears as STORE_UNAVAILABLE and ends without intervention.
 import { Readable } from 'node:stream';
 import { createClient, type ClickHouseClient } from '@clickhouse/client';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -35,7 +35,7 @@ const ERROR_TEXT_LIMIT = 120;
 /** Limit of the cache of table schemas, because the audit keeps creating tables of its own. */
 const TABLES_KNOWN = 64;
 
-/** Connects lazily: the first statement finds out whether the server is up. */
+/** Connects lazily: an unreachable server is reported by the first statement. */
 export function connectStore(connection: StoreConnection): ClickHouseStore {
   return new HttpStore(connection);
 }
@@ -116,7 +116,7 @@ class HttpStore implements ClickHouseStore {
     await this.#client.close();
   }
 
-  /** Queried once; queried again after a failure. */
+  /** Reads the supported settings once; retries if that fails. */
   #versioned(): Promise<ReadonlySet<string>> {
     this.#known ??= this.query<{ name: string }>('SELECT name FROM system.settings WHERE name IN ({names:Array(String)})', {
       params: { names: versionedSettings },

@@ -27,6 +27,7 @@ const heartbeatRow = (event: WorkerHeartbeat, origin: Origin): Row => ({
   running: event.running.length,
   running_trajectories: event.running.map((running) => running.trajectory_id),
   running_attempts: event.running.map((running) => running.attempt),
+  addressee: event.addressee,
   event_id: event.event_id,
   occurred_at: event.occurred_at,
   producer: event.producer,

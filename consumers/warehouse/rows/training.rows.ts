@@ -259,6 +259,7 @@ const leaseRow = (event: BatchLeased, origin: Origin): Row => ({
   leased_rows: event.rows,
   tokens: event.tokens,
   bytes: event.bytes,
+  untrainable: event.untrainable,
   batch_sha256: event.batch_sha256,
   deadline: event.deadline,
 });

@@ -145,6 +145,11 @@ export const evaluationsOf: Readonly<Record<string, Comments>> = {
     samples: 'Sampled answers per question, the k of Avg@k',
     reward_mean: 'Mean reward of an answer',
   },
+  heldout_evaluations: {
+    policy_version: 'Policy version that was evaluated; step t makes version t',
+    samples: 'Answers per question; 1 is a greedy one',
+    reward_mean: 'Mean reward of an answer',
+  },
   evaluations: {
     status: 'running or completed',
     policy_version: 'Policy version that was evaluated',

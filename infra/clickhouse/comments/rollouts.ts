@@ -12,6 +12,7 @@ export const rollouts: Comments = {
   max_tokens: 'Maximum tokens of the attempt',
   max_wall_ms: 'Maximum wall-clock time of the attempt, ms',
   admitted_version: 'Policy version when the group was admitted',
+  addressee: 'Evaluation whose own worker alone takes the task; empty for the workers of the run',
   task_partition: 'Kafka partition of the task that the worker took',
   task_offset: 'Kafka offset of the task that the worker took',
   question: 'Text of the question',
@@ -149,7 +150,10 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
   lineage: {
     completion_tokens: 'Tokens that the policy generated in the turn',
   },
-  heartbeats: { running: 'Attempts that the worker was running' },
+  heartbeats: {
+    running: 'Attempts that the worker was running',
+    addressee: 'Evaluation whose tasks alone the worker takes; empty for those of the run',
+  },
   tool_calls: {
     status: 'ok, error, timeout, or refused',
     started_at: 'Start of the tool call, UTC, microseconds',

@@ -1,6 +1,7 @@
 // Admission control of the engine. Writers run one at a time on a lane of their own; readers share the other slots, round robin by client,
 // so that a client with a hundred queries does not delay one with a single query. A slot is released when the engine has really finished,
 // not when the client disconnects.
+import { deferred } from '../../../streams/core/waiting.ts';
 import { ClickHouseFailure } from '../clickhouse-error.ts';
 
 type StatementLane = 'read' | 'write';
@@ -33,7 +34,7 @@ export function createGate(options: { readonly readers: number; readonly queueLi
     write: { free: 1, clients: new Map(), waiting: 0 },
   };
   const total: Record<StatementLane, number> = { read: options.readers, write: 1 };
-  let idlers: (() => void)[] = [];
+  let idle = deferred();
   const waiting = (): number => queues.read.waiting + queues.write.waiting;
   const running = (): number => total.read - queues.read.free + total.write - queues.write.free;
 
@@ -43,8 +44,8 @@ export function createGate(options: { readonly readers: number; readonly queueLi
     if (next === undefined) queue.free += 1;
     else next.admit();
     if (waiting() + running() > 0) return;
-    for (const tell of idlers) tell();
-    idlers = [];
+    idle.resolve();
+    idle = deferred();
   };
   const once = (lane: StatementLane): (() => void) => {
     let left = false;
@@ -73,7 +74,7 @@ export function createGate(options: { readonly readers: number; readonly queueLi
     get running() {
       return running();
     },
-    idle: () => (waiting() + running() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+    idle: () => (waiting() + running() === 0 ? Promise.resolve() : idle.promise),
   };
 }
 

@@ -3,6 +3,7 @@
 // requests, records the offending statement, and kills itself: nothing in the engine can block a SIGKILL. Acknowledged data is on disk; the
 // supervisor restarts the process.
 import type { Logger } from '../../../streams/core/ports.ts';
+import { inTime } from '../../lifecycle/waiting.ts';
 import { ClickHouseFailure, failureOf } from '../clickhouse-error.ts';
 import type { ClickHouseEngine } from './engine.ts';
 import type { Offenders } from './offenders.ts';
@@ -53,6 +54,9 @@ const dyingFailure = (said: string): ClickHouseFailure =>
     'QUERY_WAS_CANCELLED',
     `The engine failed while this statement ran (${said}): the store ends and is started again`,
   );
+
+const noAnswer = (): ClickHouseFailure =>
+  new ClickHouseFailure(209, 'SOCKET_TIMEOUT', `The engine has not answered within ${PATIENCE_MS} ms`);
 
 /** Starts watching the engine. */
 export function watchOver(options: LifeOptions): EngineLife {
@@ -105,7 +109,7 @@ export function watchOver(options: LifeOptions): EngineLife {
   return {
     async health() {
       if (performance.now() < freshUntil) return;
-      await patiently(probe());
+      await inTime(probe(), PATIENCE_MS, noAnswer);
     },
     suspect() {
       probe().catch(() => undefined);
@@ -119,19 +123,4 @@ export function watchOver(options: LifeOptions): EngineLife {
       clearInterval(timer);
     },
   };
-}
-
-async function patiently(answer: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const message = `The engine has not answered within ${PATIENCE_MS} ms`;
-    timer = setTimeout(() => {
-      reject(new ClickHouseFailure(209, 'SOCKET_TIMEOUT', message));
-    }, PATIENCE_MS);
-  });
-  try {
-    await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -25,7 +25,7 @@ describe('the password of the store', () => {
     expect(mode()).toBe(0o600);
   });
 
-  it('is the configured one when there is one, from then on', () => {
+  it('is replaced by the configured password once one is set', () => {
     ensureStorePassword(dataDir);
     expect(ensureStorePassword(dataDir, 'mine')).toBe('mine');
     expect([ensureStorePassword(dataDir), mode()]).toEqual(['mine', 0o600]);

@@ -1,6 +1,7 @@
 // Tracks running calls of the engine. Calls cannot be stopped from outside, and some functions ignore limits while they run: a call that
 // takes longer than twice its limit is stuck. Time is counted in ticks, so that calls do not look old after the process was frozen or the
 // machine slept.
+import { deferred } from '../../../streams/core/waiting.ts';
 
 /** The statement of a call and its limits. */
 export interface WatchedStatement {
@@ -43,12 +44,12 @@ interface Pending extends WatchedCall {
 /** Starts with no running calls. */
 export function createWatch(tickMs = TICK_MS): CallWatch {
   const calls = new Set<Pending>();
-  let idlers: (() => void)[] = [];
+  let idle = deferred();
   const over = (call: Pending): void => {
     calls.delete(call);
     if (calls.size > 0) return;
-    for (const tell of idlers) tell();
-    idlers = [];
+    idle.resolve();
+    idle = deferred();
   };
   const isStuck = ({ asked: { maxSeconds }, ticks, ticksLeft }: Pending): boolean =>
     ticksLeft * tickMs > LEFT_MS || (maxSeconds !== undefined && ticks * tickMs > 2_000 * maxSeconds + GRACE_MS);
@@ -70,7 +71,7 @@ export function createWatch(tickMs = TICK_MS): CallWatch {
       }
       return [...calls].find(isStuck);
     },
-    idle: () => (calls.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+    idle: () => (calls.size === 0 ? Promise.resolve() : idle.promise),
   };
 }
 
