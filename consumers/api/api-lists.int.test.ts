@@ -178,6 +178,8 @@ describe('filters of trajectories', () => {
     ['question=%25', 0],
     ['fate=trained', 6],
     ['fate=discarded', 6],
+    ['fate=collected', 0],
+    ['fate=lost', 0],
     ['fate=open', 0],
     ['fate=trained&step=2', 2],
   ])('%s: %d', async (query, count) => {

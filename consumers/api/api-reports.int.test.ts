@@ -63,6 +63,21 @@ describe('reports', () => {
     expect((await server.app.inject(`${run}/compare?with=nobody`)).statusCode).toBe(404);
   });
 
+  it('put several runs side by side, with what a point of reward costs', async () => {
+    const rows = await itemsOf(`${run}/trajectories?limit=1000`);
+    const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name]), 0);
+    const compared = await itemsOf(`${run}/compare?with=${storyRun},${storyRun}`);
+    const cost = String(Number((sum('tool_calls') / sum('reward')).toFixed(2)));
+    const told = { kind: 'cost', this_run: cost, other_run: cost, other_runs: [cost, cost], differs: false };
+    expect(compared.find(({ name }) => name === 'train tool_calls_per_reward')).toMatchObject(told);
+    const { others, ...own } = await get(`${run}/curves?points=10&series=reward_mean&with=${storyRun},${storyRun}`);
+    expect(others).toEqual([own, own]);
+    for (const path of ['compare?with=', 'curves?with=']) {
+      expect((await server.app.inject(`${run}/${path}${storyRun},nobody`)).statusCode, path).toBe(404);
+      expect((await server.app.inject(`${run}/${path}a,b,c,d,e,f`)).statusCode, path).toBe(400);
+    }
+  });
+
   it('return only the columns that are asked for', async () => {
     const [step] = await itemsOf(`${run}/steps?fields=reward_mean,loss`);
     expect(Object.keys(step ?? {})).toEqual(['reward_mean', 'loss']);
@@ -90,6 +105,9 @@ describe('other lists and filters', () => {
     [`${run}/tool-calls?error_type=not_found&min_version=3`, 2],
     [`${run}/tool-calls?arguments=AUSTRIA&tool_status=ok&max_version=0`, 4],
     [`${run}/tool-calls?trajectory=${storyRun}-g1-0.0&min_ms=0&max_ms=1&worker=w-0&purpose=train`, 2],
+    [`${run}/tool-calls?group=${storyRun}-g1-0`, 4],
+    [`${run}/tool-calls?group=${storyRun}-g1-0&min_turn=1&max_turn=1`, 2],
+    [`${run}/tool-calls?group=${storyRun}-g1`, 0],
     [`/v1/trajectories/${storyRun}-g1-0.1/turns?tool=access`, 1],
     [`/v1/trajectories/${storyRun}-g1-0.1/turns?min_turn=1&max_turn=1&tool_status=error`, 1],
     [`${run}/discarded?min_version=1&max_version=1&min_reward=0.5&max_turns=4&min_staleness=3`, 2],
@@ -105,6 +123,17 @@ describe('other lists and filters', () => {
   it('return the bytes of a dead letter on request', async () => {
     const [letter] = await itemsOf('/v1/dead-letters?fields=original_value_base64');
     expect(Buffer.from(String(letter?.['original_value_base64']), 'base64').toString()).toBe('junk');
+  });
+
+  it('find the dead letter of one record', async () => {
+    const [letter] = await itemsOf('/v1/dead-letters');
+    const [partition, offset] = [Number(letter?.['original_partition']), Number(letter?.['original_offset'])];
+    const at = (query: string) => itemsOf(`/v1/dead-letters?${query}`);
+    expect(await at(`topic=rollouts&partition=${partition}&offset=${offset}`)).toEqual([letter]);
+    expect(await at(`partition=${partition}`)).toEqual([letter]);
+    expect(await at(`partition=${partition + 1}`)).toEqual([]);
+    expect(await at(`topic=rollouts&partition=${partition}&offset=${offset + 1}`)).toEqual([]);
+    expect(await at(`topic=tasks&offset=${offset}`)).toEqual([]);
   });
 
   it('show an unfinished evaluation without scores', async () => {

@@ -32,6 +32,8 @@ describe('bad requests', () => {
     [`/v1/runs/a/find?regex=${'x'.repeat(501)}`, 'regex'],
     ['/v1/runs/a/find?q=a&regex=b&limit=0', 'limit'],
     ['/v1/dead-letters?topic=', 'topic'],
+    ['/v1/dead-letters?partition=-1', 'partition'],
+    ['/v1/dead-letters?offset=first', 'offset'],
     ['/v1/dead-letters?run=Not_A_Slug', 'run'],
     ['/v1/runs/a/ledger?with=Not_A_Slug', 'with'],
     ['/v1/runs/a/ledger/check?from=1', 'from'],

@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
     expect(names.filter((name) => !/^[a-z]+[a-zA-Z0-9]+$/.test(name))).toEqual([]);
   });
 
-  it('is valid OpenAPI 3.1 and holds every route', async () => {
+  it('is valid OpenAPI 3.1 and contains these routes', async () => {
     const { body } = await get(shared, '/openapi.json');
     const outcome = await new Validator().validate(body);
     expect(outcome.errors ?? []).toEqual([]);
@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('describes the failure of every operation', async () => {
+  it('documents an error response for every operation', async () => {
     const { body } = await get(shared, '/openapi.json');
     const operations = Object.values(body['paths'] as Record<string, Record<string, { responses: object }>>).flatMap((item) =>
       Object.values(item),

@@ -7,7 +7,9 @@ import { paramsOf, readPage, readRows, type SqlCondition, type ListPage, type Pa
 
 /** One row for each outcome of a trajectory: its run, its step, and the columns that a condition may name. */
 export const stepsSql = `(
-  select run_id, step, true as is_kept, '' as reason from step_trajectories
+  select run_id, step, toBool((run_id, step) not in (select run_id, version from abandoned_versions)) as is_kept,
+    if(is_kept, '', 'rewound') as reason
+  from step_trajectories
   union all
   select run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories
 )`;

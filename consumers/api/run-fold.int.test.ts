@@ -99,7 +99,9 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
     for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
     await assertEqual(run);
     const others = `insert into trajectories select * replace (concat(trajectory_id, '-late') as trajectory_id) from trajectories where run_id = '${run}' order by _offset limit 2`;
+    const rewind = `insert into rewinds (run_id, version, abandoned, _topic, _timestamp) select '${run}', 300, range(3, 40), 'training', now64(3)`;
     for (const statement of [
+      rewind,
       others,
       `alter table trajectories delete where run_id = '${run}' and _offset % 3 = 0 settings mutations_sync = 2`,
       `alter table trajectories update worker_id = 'worker-z' where run_id = '${run}' and _offset % 2 = 0 settings mutations_sync = 2`,

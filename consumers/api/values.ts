@@ -5,8 +5,8 @@ export type Purpose = (typeof purposes)[number];
 /** recorded: the run has events but no ledger. */
 export const runStatuses = ['running', 'finished', 'recorded'] as const;
 export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] as const;
-/** Of an attempt: `open` is neither in step_trajectories nor in discarded_trajectories. */
-export const trajectoryFates = ['trained', 'discarded', 'open'] as const;
+/** Of an attempt, as the ledger has it. `lost`: given up and not decided since; `open`: no entry about its end. */
+export const trajectoryFates = ['trained', 'collected', 'discarded', 'lost', 'open'] as const;
 export const toolStatuses = ['ok', 'error', 'timeout', 'refused'] as const;
 export const deadLetterReasons = [
   'empty',

@@ -115,7 +115,7 @@ describe('GET /v1/live during failures', () => {
     })();
     for (let at = 0; at < events.length; at += 50) {
       await log.writer().append(events.slice(at, at + 50));
-      await log.settled();
+      await log.idle();
     }
     expect(await reading).toBeGreaterThan(0);
     const seen = new Set<string | undefined>();

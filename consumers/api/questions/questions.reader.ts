@@ -1,6 +1,6 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
-import { contains, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
+import { contains, equals, readPage, readRows, type ListPage, type PageRequest, type SqlCondition } from '../list.ts';
 import {
   deadLetterColumns,
   evaluationColumns,
@@ -105,24 +105,40 @@ export async function readFigures(store: Store, evaluation: string): Promise<Eva
   return { overall: overall?.level ?? null, levels: levels.flatMap(({ part, level }) => (part === 1 ? [level] : [])) };
 }
 
+/**
+ * The view keeps one of equal dead letters, and conditions on it apply only after it read every row. Conditions on the original record,
+ * which is the sort key of the table, apply before: the bytes of one record are found without reading those of the others.
+ */
+const lettersAt = (place: readonly SqlCondition[]): string =>
+  place.length === 0
+    ? 'dead_letters'
+    : `(
+  select * from dead_letter_events where ${place.map(({ sql }) => sql).join(' and ')}
+  order by original_topic, original_partition, original_offset, step, _topic, _partition, _offset
+  limit 1 by event_id
+)`;
+
 /** Newest dead letter first. */
 export async function listDeadLetters(
   store: Store,
   request: PageRequest & {
     readonly topic?: string | undefined;
+    readonly partition?: number | undefined;
+    readonly offset?: number | undefined;
     readonly reason?: string | undefined;
     readonly run?: string | undefined;
   },
 ): Promise<ListPage<RowOf<typeof deadLetterColumns>>> {
-  const where = [
+  const place = [
     ...equals('original_topic', 'String', request.topic),
-    ...equals('reason', 'String', request.reason),
-    ...equals('run_id', 'String', request.run),
+    ...equals('original_partition', 'Int32', request.partition),
+    ...equals('original_offset', 'Int64', request.offset),
   ];
+  const where = [...place, ...equals('reason', 'String', request.reason), ...equals('run_id', 'String', request.run)];
   const key = { occurred_at: 'time', _partition: 'Int32', _offset: 'Int64' } as const;
   return readPage(
     store,
-    { from: 'dead_letters', columns: deadLetterColumns, heavy: heavyDeadLetterColumns, key, direction: 'desc' },
+    { from: lettersAt(place), columns: deadLetterColumns, heavy: heavyDeadLetterColumns, key, direction: 'desc' },
     { ...request, where },
   );
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { liveTopics } from '../live/follower.ts';
-import { deadLetterReasons } from '../values.ts';
+import { deadLetterReasons, MOST_INT32 } from '../values.ts';
 import { idText, notFound, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
 import {
   deadLetterColumns,
@@ -16,6 +16,10 @@ import { readComparison } from './comparison.reader.ts';
 import { findEvaluation, listDeadLetters, listEvaluations, listQuestions, listScores, readFigures } from './questions.reader.ts';
 
 const topic = Type.Optional(Type.Enum([...liveTopics]));
+const partition = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32, description: 'Partition of the original record.' }));
+const offset = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Offset of the original record in its partition.' }),
+);
 const reason = Type.Optional(Type.Enum([...deadLetterReasons]));
 const slug = Type.Optional(slugText);
 const run = Type.Optional(runParams.properties.run);
@@ -178,7 +182,7 @@ export const deadLetterRoutes: StoreRoutes = async (app, { store }) => {
         tags: ['operation'],
         operationId: 'listDeadLetters',
         summary: 'Records that could not be processed, newest first',
-        querystring: queryOf({ ...deadLetters.query, topic, reason, run }),
+        querystring: queryOf({ ...deadLetters.query, topic, partition, offset, reason, run }),
         response: deadLetters.response,
       },
     },

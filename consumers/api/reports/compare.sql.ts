@@ -20,19 +20,26 @@ const entriesOfRuns = `  SELECT run_id, entry.1 AS kind, entry.2 AS name, entry.
   ) AS entry
   WHERE run_id IN ({run:String}, {other:String})`;
 
-/** Figures of the rollouts, by purpose. */
-const entriesOfRollouts = `  SELECT run_id, 'rollouts' AS kind, concat(purpose, ' ', figure.1) AS name, figure.2 AS value
+/** Figures of the rollouts and what a point of reward costs, by purpose. */
+const entriesOfRollouts = `  SELECT run_id, figure.1 AS kind, concat(purpose, ' ', figure.2) AS name, figure.3 AS value
   FROM (
     SELECT
-      run_id, purpose, sum(attempts_by_version.attempts) AS attempts, sum(reward_sum) / attempts AS reward_mean,
-      sum(turns) / attempts AS turns_mean, sum(completion_tokens) / attempts AS tokens_mean
+      run_id, purpose, sum(attempts_by_version.attempts) AS attempts, sum(reward_sum) AS points, points / attempts AS reward_mean,
+      sum(turns) / attempts AS turns_mean, sum(completion_tokens) / attempts AS tokens_mean,
+      sum(prompt_tokens) / nullIf(points, 0) AS prompt_tokens_per_reward,
+      sum(completion_tokens) / nullIf(points, 0) AS completion_tokens_per_reward,
+      sum(tool_calls) / nullIf(points, 0) AS tool_calls_per_reward, sum(flight_ms) / 1000 / nullIf(points, 0) AS seconds_per_reward
     FROM attempts_by_version
     WHERE run_id IN ({run:String}, {other:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
     GROUP BY run_id, purpose
   )
   ARRAY JOIN [
-    ('attempts', toString(attempts)), ('reward_mean', toString(round(reward_mean, 4))),
-    ('turns_mean', toString(round(turns_mean, 2))), ('tokens_mean', toString(round(tokens_mean, 1)))
+    ('rollouts', 'attempts', toString(attempts)), ('rollouts', 'reward_mean', toString(round(reward_mean, 4))),
+    ('rollouts', 'turns_mean', toString(round(turns_mean, 2))), ('rollouts', 'tokens_mean', toString(round(tokens_mean, 1))),
+    ('cost', 'prompt_tokens_per_reward', ifNull(toString(round(prompt_tokens_per_reward, 1)), '')),
+    ('cost', 'completion_tokens_per_reward', ifNull(toString(round(completion_tokens_per_reward, 1)), '')),
+    ('cost', 'tool_calls_per_reward', ifNull(toString(round(tool_calls_per_reward, 2)), '')),
+    ('cost', 'seconds_per_reward', ifNull(toString(round(seconds_per_reward, 2)), ''))
   ] AS figure`;
 
 /** Statements with a row for each setting or result of a run. */
@@ -42,8 +49,8 @@ export const comparedEntries = [entriesOfRuns, entriesOfRollouts];
 export const comparing = (entries: readonly string[]): string => `SELECT
   kind,
   name,
-  anyIf(value, run_id = {run:String}) AS this_run,
-  anyIf(value, run_id = {other:String}) AS other_run,
+  ifNull(anyIf(value, run_id = {run:String}), '') AS this_run,
+  ifNull(anyIf(value, run_id = {other:String}), '') AS other_run,
   toBool(this_run != other_run) AS differs
 FROM (
 ${entries.join('\n  UNION ALL\n')}

@@ -68,4 +68,7 @@ export const costColumns = {
   seconds_per_reward: 'number',
 } as const;
 
-export const compareColumns = { kind: 'text', name: 'text', this_run: 'text', other_run: 'text', differs: 'flag' } as const;
+/** Columns of the statement, which compares a run with one other run. */
+export const differenceColumns = { kind: 'text', name: 'text', this_run: 'text', other_run: 'text', differs: 'flag' } as const;
+/** `other_runs` has one value for each of the other runs, in the order of the request; `other_run` is the first of them. */
+export const compareColumns = { ...differenceColumns, other_runs: 'texts' } as const;

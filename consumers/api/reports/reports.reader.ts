@@ -4,7 +4,15 @@ import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
 import { comparedEntries, comparing } from './compare.sql.ts';
-import { compareColumns, costColumns, lengthColumns, runQuestionColumns, toolChangeColumns, wallClockColumns } from './reports.columns.ts';
+import {
+  costColumns,
+  differenceColumns,
+  lengthColumns,
+  runQuestionColumns,
+  toolChangeColumns,
+  wallClockColumns,
+  type compareColumns,
+} from './reports.columns.ts';
 import { readFlight } from './flights.fold.ts';
 import { costSql, lengthsSql, runQuestionsSql, toolChangesSql } from './reports.sql.ts';
 import { wallClockWith } from './wall-clock.sql.ts';
@@ -59,15 +67,33 @@ export async function readWallClock(
   );
 }
 
-/** The rows of `compareSql`; its parts are read in parallel. */
-export async function readComparison(store: Store, run: string, other: string): Promise<readonly Difference[]> {
-  const parts = comparedEntries.map((entries) => report(store, { sql: comparing([entries]), columns: compareColumns }, { run, other }));
-  return (await Promise.all(parts)).flat().sort(byDifference);
+type Difference = RowOf<typeof differenceColumns>;
+type ComparedEntry = RowOf<typeof compareColumns>;
+
+/** Settings and results of a run beside those of others, differences first. */
+export async function readComparison(store: Store, run: string, others: readonly string[]): Promise<readonly ComparedEntry[]> {
+  return besideEachOther(await Promise.all(others.map(async (other) => readDifferences(store, run, other))));
 }
 
-type Difference = RowOf<typeof compareColumns>;
+/** The rows of `compareSql`; its parts are read in parallel. */
+async function readDifferences(store: Store, run: string, other: string): Promise<readonly Difference[]> {
+  const parts = comparedEntries.map((entries) => report(store, { sql: comparing([entries]), columns: differenceColumns }, { run, other }));
+  return (await Promise.all(parts)).flat();
+}
 
-const byDifference = (a: Difference, b: Difference): number =>
+/** One row for each name, from the comparisons of one run with each of the others. A run without the name has an empty value. */
+export function besideEachOther(comparisons: readonly (readonly Difference[])[]): readonly ComparedEntry[] {
+  const keyOf = ({ kind, name }: Difference): string => `${kind} ${name}`;
+  const of = comparisons.map((rows) => new Map(rows.map((row) => [keyOf(row), row])));
+  const all = new Map(comparisons.flat().map((row) => [keyOf(row), row]));
+  const rows = [...all].map(([key, { kind, name, this_run }]) => {
+    const other_runs = of.map((known) => known.get(key)?.other_run ?? '');
+    return { kind, name, this_run, other_run: other_runs[0] ?? '', differs: other_runs.some((value) => value !== this_run), other_runs };
+  });
+  return rows.sort(byDifference);
+}
+
+const byDifference = (a: ComparedEntry, b: ComparedEntry): number =>
   Number(b.differs) - Number(a.differs) || byText(b.kind, a.kind) || byText(a.name, b.name);
 
 /** Questions that the run attempted, by id. */

@@ -10,6 +10,11 @@ import { readWorkers } from './workers.reader.ts';
 
 const tags = ['reports'];
 const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_INT32, default: fallback });
+/** A text, as it was when it could name only one run. */
+const otherRuns = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,62}(?:,[a-z0-9][a-z0-9-]{0,62}){0,4}$',
+  description: 'Slugs of one to five other runs, separated by commas.',
+});
 const least = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32 }));
 const items = (name: string, columns: ColumnKinds) => answers(named(`${name}List`, { items: Type.Array(schemaOf(name, columns)) }));
 const questions = listOf('RunQuestion', runQuestionColumns);
@@ -127,18 +132,19 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'compareRuns',
-        summary: 'Settings and results of two runs side by side, differences first',
+        summary: 'Settings, results, and costs of runs side by side, differences first',
         params: runParams,
-        querystring: queryOf({ with: runParams.properties.run }),
+        querystring: queryOf({ with: otherRuns }),
         response: items('Difference', compareColumns),
       },
     },
     async ({ params, query }) => {
-      const [differences] = await Promise.all([
-        readComparison(store, params.run, query.with),
-        ...[params.run, query.with].map((run) => assertRun(store, run)),
+      const others = query.with.split(',');
+      const [entries] = await Promise.all([
+        readComparison(store, params.run, others),
+        ...[params.run, ...others].map((run) => assertRun(store, run)),
       ]);
-      return { items: differences };
+      return { items: entries };
     },
   );
 };

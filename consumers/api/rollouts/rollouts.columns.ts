@@ -98,9 +98,8 @@ export const taskColumns = {
   occurred_at: 'time',
 } as const;
 
-/** A step that trained on an attempt. */
-export const trainingColumns = {
-  step: 'whole',
+/** What the ledger records of an attempt that is trained on or collected. */
+const accountColumns = {
   attempt: 'whole',
   run_id: 'text',
   reward: 'number',
@@ -113,6 +112,22 @@ export const trainingColumns = {
   unknown_tokens: 'whole',
   flight_ms: 'whole',
   queue_ms: 'whole',
+  at: 'time',
+} as const;
+
+/** A step that trained on an attempt. */
+export const trainingColumns = { step: 'whole', ...accountColumns } as const;
+
+/** A batch that kept an attempt, in a run whose policy the trainer does not train. */
+export const collectedColumns = { batch: 'whole', ...accountColumns } as const;
+
+/** A rewind that abandoned the step that trained on an attempt. The rewind made `version` from `to_version`. */
+export const rewoundColumns = {
+  attempt: 'whole',
+  run_id: 'text',
+  step: 'whole',
+  version: 'whole',
+  to_version: 'whole',
   at: 'time',
 } as const;
 

@@ -6,10 +6,12 @@ import { MOST_INT32, purposes, toolStatuses, trajectoryFates, trajectoryStatuses
 import { fateColumns } from './fates.reader.ts';
 import { listLineage } from './lineage.reader.ts';
 import {
+  collectedColumns,
   discardColumns,
   heavyToolCallColumns,
   heavyTurnColumns,
   lineageColumns,
+  rewoundColumns,
   taskColumns,
   toolCallColumns,
   trainingColumns,
@@ -37,6 +39,11 @@ const status = Type.Optional(Type.Enum([...trajectoryStatuses]));
 const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
 const purpose = Type.Optional(Type.Enum([...purposes]));
 
+const fateText = [
+  'What became of it. `collected`: kept in a batch of a run that is not trained. `discarded`: also if a rewind abandoned the step that',
+  'trained on it. `lost`: given up, and not decided since. `open`: finished, and not decided yet.',
+].join(' ');
+
 const trajectoryFilter = {
   sort,
   order,
@@ -61,9 +68,7 @@ const trajectoryFilter = {
   tool_status: toolStatus,
   error_type: slug,
   question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
-  fate: Type.Optional(
-    Type.Enum([...trajectoryFates], { description: 'What became of it; `open`: no step trained on it and none discarded it.' }),
-  ),
+  fate: Type.Optional(Type.Enum([...trajectoryFates], { description: fateText })),
 };
 const trajectoryQuery = queryOf({ ...trajectories.query, ...trajectoryFilter });
 
@@ -98,11 +103,14 @@ const reportSchema = named('TrajectoryReport', {
       started_at: Type.Union([Type.String(), Type.Null()]),
       worker_id: Type.String(),
       expired_reason: Type.String(),
+      expired_at: Type.Union([Type.String(), Type.Null()]),
       result: Type.Union([schemaOf('Trajectory', trajectoryColumns, fateColumns), Type.Null()]),
     }),
   ),
   training: Type.Array(schemaOf('Training', trainingColumns)),
+  collected: Type.Array(schemaOf('TrajectoryCollection', collectedColumns)),
   discarded: Type.Array(schemaOf('TrajectoryDiscard', discardColumns)),
+  rewound: Type.Array(schemaOf('TrajectoryRewind', rewoundColumns)),
 });
 
 /** Trajectories of a run, and each by its own address. */
@@ -152,7 +160,7 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'getTrajectory',
-        summary: 'One trajectory: its attempts, the step that trained on it, or why it was discarded',
+        summary: 'One trajectory: its attempts, the step that trained on it, the batch that kept it, or why it was discarded',
         params: Type.Object({ trajectory: idText }),
         querystring: ofRun,
         response: answers(reportSchema),
@@ -179,6 +187,9 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
         querystring: queryOf({
           ...toolCalls.query,
           trajectory: Type.Optional(idText),
+          group: Type.Optional(idText),
+          min_turn: whole,
+          max_turn: whole,
           purpose,
           worker: slug,
           tool: slug,

@@ -37,6 +37,8 @@ const outline = named('Outline', {
 const outlineText = [
   'Every turn of an attempt, one column a figure, without texts. `tool`, `status`, `error_type` and `worker` are places in the lists of',
   'names. `at_ms` is when the generation began and `tool_at_ms` when the tool was called, in milliseconds since 1970, as the worker told it.',
+  '`generation_queue_ms` and `tool_queue_ms` are the parts of `generation_ms` and `tool_ms` in which the worker was at its limit of',
+  'concurrent calls.',
 ].join(' ');
 
 const found = named('FoundTurns', {

@@ -142,20 +142,34 @@ function stepClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   return steps.length === 0 ? [] : [attemptsIn('step_trajectories', steps)];
 }
 
-/** Attempts that have such a row in the other table, or have none there. */
-function attemptsIn(table: string, clauses: readonly SqlCondition[], which: 'in' | 'not in' = 'in'): SqlCondition {
-  const conditions = ['run_id = {run_id_is:String}', ...clauses.map(({ sql }) => sql)].join(' and ');
-  return {
-    sql: `(trajectory_id, attempt) ${which} (select trajectory_id, attempt from ${table} where ${conditions})`,
-    params: paramsOf(clauses),
-  };
-}
+/** Attempts that have such a row in the other table, or have none there. `more` is a further condition, after `and`. */
+const rowsIn = (table: string, { which = 'in', more = '' }: { readonly which?: 'in' | 'not in'; readonly more?: string } = {}): string =>
+  `(trajectory_id, attempt) ${which} (select trajectory_id, attempt from ${table} where run_id = {run_id_is:String}${more})`;
+
+const attemptsIn = (table: string, clauses: readonly SqlCondition[]): SqlCondition => ({
+  sql: rowsIn(table, { more: clauses.map(({ sql }) => ` and ${sql}`).join('') }),
+  params: paramsOf(clauses),
+});
+
+/** What a step trained on that a rewind abandoned is discarded. */
+const abandoned = '(select version from abandoned_versions where run_id = {run_id_is:String})';
+const neither = (...tables: readonly string[]): string => tables.map((table) => rowsIn(table, { which: 'not in' })).join(' and ');
+const undecided = neither('step_trajectories', 'collected_trajectories', 'discarded_trajectories');
 
 /** An attempt that a step trained on is `trained`, even if the ledger also discards it. */
+const fateSql: Readonly<Record<string, string>> = {
+  trained: rowsIn('step_trajectories', { more: ` and step not in ${abandoned}` }),
+  collected: rowsIn('collected_trajectories'),
+  discarded: `(${rowsIn('discarded_trajectories')} or ${rowsIn('step_trajectories', { more: ` and step in ${abandoned}` })})
+    and ${rowsIn('step_trajectories', { which: 'not in', more: ` and step not in ${abandoned}` })}
+    and ${neither('collected_trajectories')}`,
+  lost: `${rowsIn('expired_attempts')} and ${undecided}`,
+  open: `${neither('expired_attempts')} and ${undecided}`,
+};
+
 function fateClauses(fate: string | undefined): readonly SqlCondition[] {
-  if (fate === undefined) return [];
-  if (fate === 'trained') return [attemptsIn('step_trajectories', [])];
-  return [attemptsIn('discarded_trajectories', [], fate === 'discarded' ? 'in' : 'not in'), attemptsIn('step_trajectories', [], 'not in')];
+  const sql = fate === undefined ? undefined : fateSql[fate];
+  return sql === undefined ? [] : [{ sql, params: {} }];
 }
 
 function toolClauses(filter: TrajectoryFilter): readonly SqlCondition[] {

@@ -2,7 +2,15 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { discardColumns, orderColumns, taskColumns, trainingColumns, trajectoryColumns } from './rollouts.columns.ts';
+import {
+  collectedColumns,
+  discardColumns,
+  orderColumns,
+  taskColumns,
+  trainingColumns,
+  trajectoryColumns,
+  type rewoundColumns,
+} from './rollouts.columns.ts';
 
 type TaskRow = RowOf<typeof taskColumns>;
 type FinishedRow = RowOf<typeof trajectoryColumns>;
@@ -20,6 +28,8 @@ interface AttemptReport {
   readonly worker_id: string;
   /** Why the trainer gave it up; empty if it did not. */
   readonly expired_reason: string;
+  /** When the trainer gave it up; null if it did not. */
+  readonly expired_at: string | null;
   /** Null until it finishes. */
   readonly result: FinishedRow | null;
 }
@@ -34,7 +44,11 @@ export interface TrajectoryReport {
   readonly attempts: readonly AttemptReport[];
   /** Steps that trained on it; at most one. */
   readonly training: readonly RowOf<typeof trainingColumns>[];
+  /** Batches that kept it, in a run without training; at most one. */
+  readonly collected: readonly RowOf<typeof collectedColumns>[];
   readonly discarded: readonly RowOf<typeof discardColumns>[];
+  /** Rewinds that abandoned a step of `training`: the trajectory counts as discarded. */
+  readonly rewound: readonly RowOf<typeof rewoundColumns>[];
 }
 
 /** Limit per table; a trajectory with more rows is read in log order, so that the limit always keeps the same rows. */
@@ -70,18 +84,26 @@ const said = {
     occurred_at: 'time',
   },
   step_trajectories: trainingColumns,
-  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text' },
+  collected_trajectories: collectedColumns,
+  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text', at: 'time' },
   discarded_trajectories: discardColumns,
   trajectory_starts: { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time' },
+  rewinds: { run_id: 'text', version: 'whole', to_version: 'whole', at: 'time' },
 } as const;
 type SaidIn = keyof typeof said;
 
-const saidFrom = (tables: readonly SaidIn[], where: string): string =>
+/** Rewinds name no trajectory: all of the run are read, and a run has few. */
+const rewindsOf = ({ run }: TrajectoryKey): string =>
+  run === undefined
+    ? 'run_id in (select run_id from step_trajectories where trajectory_id = {trajectory:String})'
+    : 'run_id = {run:String}';
+
+const saidFrom = (tables: readonly SaidIn[], where: string, named: TrajectoryKey): string =>
   tables
-    .map(
-      (table) =>
-        `(select '${table}' as said_in, toJSONString(tuple(${selectList(said[table])})) as cells, ${selectList(orderColumns)} from ${table} where ${where} limit ${MOST_ROWS})`,
-    )
+    .map((table) => {
+      const columns = `'${table}' as said_in, toJSONString(tuple(${selectList(said[table])})) as cells, ${selectList(orderColumns)}`;
+      return `(select ${columns} from ${table} where ${table === 'rewinds' ? rewindsOf(named) : where} limit ${MOST_ROWS})`;
+    })
     .join(' union all ');
 
 interface SaidRow extends InLog {
@@ -90,14 +112,14 @@ interface SaidRow extends InLog {
   readonly cells: string;
 }
 
+/** The rows of a table in the order of the log. */
 function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly RowOf<(typeof said)[T]>[] {
   const names = Object.keys(said[table]);
   const own = inLogOrder(rows.filter(({ said_in }) => said_in === table));
-  const told = own.map(({ cells }) => {
+  return own.map(({ cells }) => {
     const values = JSON.parse(cells) as readonly unknown[];
     return Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
   });
-  return firstOfEach(told);
 }
 
 function inLogOrder<R extends InLog>(rows: readonly R[]): readonly R[] {
@@ -118,16 +140,16 @@ function firstOfEach<R extends { readonly run_id: string; readonly attempt: numb
 /** Undefined when no table has the id. Without a run, the earliest run is used. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
   const named: TrajectoryKey = { trajectory, run };
-  const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where));
+  const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where, named));
   const [rows, finishes] = await Promise.all([
-    ask('tasks', 'step_trajectories', 'discarded_trajectories'),
+    ask('tasks', 'step_trajectories', 'discarded_trajectories', 'rewinds'),
     readOf<FinishedRow>(
       store,
       named,
       (where) => `select ${selectList(trajectoryColumns)} from trajectories where ${where} limit ${MOST_ROWS}`,
     ),
   ]);
-  const asked = saidIn('tasks', rows);
+  const asked = firstOfEach(saidIn('tasks', rows));
   const finished = firstOfEach(inLogOrder(finishes));
   const known = asked[0] ?? finished[0];
   if (known === undefined) return undefined;
@@ -135,13 +157,14 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     all.filter((row) => row.run_id === known.run_id);
   const tasks = ofRun(asked);
   const results = ofRun(finished);
-  const training = ofRun(saidIn('step_trajectories', rows));
+  const training = ofRun(firstOfEach(saidIn('step_trajectories', rows)));
   const has = (all: readonly { readonly attempt: number }[], attempt: number): boolean => all.some((row) => row.attempt === attempt);
   // An attempt that finished and was trained on was not given up, and its result includes everything that its start records. Discards are
   // always read: the log may mention attempts that no task requested.
   const allTold = tasks.length > 0 && tasks.every(({ attempt }) => has(results, attempt) && has(training, attempt));
-  const more = allTold ? [] : await ask('expired_attempts', 'trajectory_starts');
-  const [started, expired] = [ofRun(saidIn('trajectory_starts', more)), ofRun(saidIn('expired_attempts', more))];
+  const more = allTold ? [] : await ask('expired_attempts', 'trajectory_starts', 'collected_trajectories');
+  const started = ofRun(firstOfEach(saidIn('trajectory_starts', more)));
+  const expired = ofRun(firstOfEach(saidIn('expired_attempts', more)));
   return {
     trajectory_id: trajectory,
     run_id: known.run_id,
@@ -151,8 +174,22 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     question: known.question,
     attempts: attemptsOf({ tasks, started, finished: results, expired }),
     training,
-    discarded: ofRun(saidIn('discarded_trajectories', rows)),
+    collected: ofRun(firstOfEach(saidIn('collected_trajectories', more))),
+    discarded: ofRun(firstOfEach(saidIn('discarded_trajectories', rows))),
+    rewound: rewoundOf(training, ofRun(saidIn('rewinds', rows))),
   };
+}
+
+/** Every step between a rewind and the version that it went back to is abandoned, by this rewind or by an earlier one. */
+function rewoundOf(
+  training: TrajectoryReport['training'],
+  rewinds: readonly RowOf<(typeof said)['rewinds']>[],
+): TrajectoryReport['rewound'] {
+  const byVersion = [...rewinds].sort((a, b) => a.version - b.version);
+  return training.flatMap(({ attempt, run_id, step }) => {
+    const by = byVersion.find(({ version, to_version: to }) => to < step && step < version);
+    return by === undefined ? [] : [{ attempt, run_id, step, version: by.version, to_version: by.to_version, at: by.at }];
+  });
 }
 
 /** Joins four kinds of events about each attempt; any of them may be missing. */
@@ -160,7 +197,7 @@ export function attemptsOf(rows: {
   readonly tasks: readonly Pick<TaskRow, 'attempt' | 'occurred_at'>[];
   readonly started: readonly Pick<StartRow, 'attempt' | 'worker_id' | 'occurred_at'>[];
   readonly finished: readonly FinishedRow[];
-  readonly expired: readonly Pick<ExpiredRow, 'attempt' | 'reason'>[];
+  readonly expired: readonly Pick<ExpiredRow, 'attempt' | 'reason' | 'at'>[];
 }): readonly AttemptReport[] {
   const all = [...rows.tasks, ...rows.started, ...rows.finished, ...rows.expired].map(({ attempt }) => attempt);
   const numbers = [...new Set(all)].sort((a, b) => a - b);
@@ -174,6 +211,7 @@ export function attemptsOf(rows: {
       requested_at: rows.tasks.find((row) => row.attempt === attempt)?.occurred_at ?? null,
       ...claimOf(result, start),
       expired_reason: expiry?.reason ?? '',
+      expired_at: expiry?.at ?? null,
       result: result ?? null,
     };
   });

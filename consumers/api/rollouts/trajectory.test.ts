@@ -13,13 +13,14 @@ describe('attempts', () => {
       ...none,
       tasks: [task(0), task(2), task(1)],
       started: [start(1), start(0)],
-      expired: [{ attempt: 0, reason: 'silent' }],
+      expired: [{ attempt: 0, reason: 'silent', at: 'given up' }],
     });
     expect(found).toMatchObject([
       { attempt: 0, status: 'expired', requested_at: 'asked 0', started_at: 'started 0', worker_id: 'w-0', expired_reason: 'silent' },
-      { attempt: 1, status: 'running', started_at: 'started 1', worker_id: 'w-1', expired_reason: '' },
+      { attempt: 1, status: 'running', started_at: 'started 1', worker_id: 'w-1', expired_reason: '', expired_at: null },
       { attempt: 2, status: 'requested', started_at: null, worker_id: '', result: null },
     ]);
+    expect(found[0]?.expired_at).toBe('given up');
   });
 
   it('are known from a start alone', () => {
@@ -96,7 +97,34 @@ describe('a requested trajectory', () => {
   it('is read from no further tables once every attempt was trained on', async () => {
     const { tables, found } = await reading([task(0, 7), trained(0)], [finished]);
     expect(found).toMatchObject({ attempts: [{ attempt: 0, status: 'answered' }], training: [{ step: 7, attempt: 0 }], discarded: [] });
-    expect(tables).toEqual(['tasks', 'step_trajectories', 'discarded_trajectories', 'trajectories']);
+    expect(tables).toEqual(['tasks', 'step_trajectories', 'discarded_trajectories', 'rewinds', 'trajectories']);
+    expect(found).toMatchObject({ collected: [], rewound: [] });
+  });
+
+  it.each([
+    ['that went back behind its step', [[9, 4]], [{ step: 7, version: 9, to_version: 4 }]],
+    ['that kept its step', [[9, 7]], []],
+    ['before its step', [[6, 1]], []],
+    [
+      'of two, of which the first abandoned its step',
+      [
+        [12, 2],
+        [9, 4],
+      ],
+      [{ step: 7, version: 9, to_version: 4 }],
+    ],
+  ])('is discarded by a rewind %s, or not', async (_what, rewinds, rewound) => {
+    const rows = rewinds.map(([version, to], at) => said('rewinds', ['run-a', version, to, 'then'], 40 + at));
+    const { found } = await reading([task(0, 7), trained(0), ...rows], [finished]);
+    expect(found?.rewound).toEqual(rewound.map((one) => ({ ...one, attempt: 0, run_id: 'run-a', at: 'then' })));
+    expect(found).toMatchObject({ training: [{ step: 7 }] });
+  });
+
+  it('has the batch that kept it, in a run that is not trained', async () => {
+    const collected = said('collected_trajectories', [3, 0, 'run-a', 1, 0.5, 1, 1, 0, 1, 1, 0, 10, 5, 'then'], 20);
+    const { found } = await reading([task(0, 7), collected, collected], [finished]);
+    expect(found).toMatchObject({ training: [], collected: [{ batch: 3, attempt: 0, advantage: 0.5, queue_ms: 5, at: 'then' }] });
+    expect(found?.collected).toHaveLength(1);
   });
 
   it('has discards of attempts that were never requested, beside the one that was trained on', async () => {

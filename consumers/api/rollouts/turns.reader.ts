@@ -2,7 +2,18 @@
 // middle of a trajectory then reads only the rows around it.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, contains, equals, keyAt, readPage, readRows, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
+import {
+  compare,
+  contains,
+  equals,
+  keyAt,
+  readPage,
+  readRows,
+  type ListSpec,
+  type ListPage,
+  type PageRequest,
+  type SqlCondition,
+} from '../list.ts';
 import { resultHolds } from './result-search.ts';
 import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
@@ -61,6 +72,9 @@ export async function runOf(store: Store, trajectory: string): Promise<string> {
 
 export interface ToolCallFilter {
   readonly trajectory?: string | undefined;
+  readonly group?: string | undefined;
+  readonly min_turn?: number | undefined;
+  readonly max_turn?: number | undefined;
   readonly purpose?: string | undefined;
   readonly worker?: string | undefined;
   readonly tool?: string | undefined;
@@ -97,6 +111,13 @@ const toolCalls = {
   keysFirst: ['trajectory_id', 'attempt', 'turn'],
 } as const satisfies ListSpec<typeof toolCallColumns>;
 
+/** The id of a trajectory starts with that of its group, so the primary index finds a group. */
+function ofGroup(group: string | undefined): readonly SqlCondition[] {
+  if (group === undefined) return [];
+  const start = { sql: 'startsWith(trajectory_id, {group_start:String})', params: { group_start: `${group}.` } };
+  return [start, ...equals('group_id', 'String', group)];
+}
+
 /** Tool calls of a run in order of trajectory, attempt and turn. */
 export async function listToolCalls(
   store: Store,
@@ -106,6 +127,9 @@ export async function listToolCalls(
   const where = [
     ...equals('run_id', 'String', run),
     ...equals('trajectory_id', 'String', request.trajectory),
+    ...ofGroup(request.group),
+    ...compare('turn', { sign: '>=', type: 'Int32' }, request.min_turn),
+    ...compare('turn', { sign: '<=', type: 'Int32' }, request.max_turn),
     ...equals('purpose', 'String', request.purpose),
     ...equals('worker_id', 'String', request.worker),
     ...equals('tool', 'String', request.tool),

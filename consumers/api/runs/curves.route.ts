@@ -7,6 +7,9 @@ import { extraColumns } from './curves.columns.ts';
 import { readBuckets } from './curve-buckets.reader.ts';
 import { MOST_STEPS, readCurves, seriesNames } from './curves.reader.ts';
 
+/** Other runs in one response. */
+const MOST_OTHERS = 5;
+
 const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const values = Type.Array(Type.Union([Type.Number(), Type.String(), Type.Null()]));
 
@@ -15,6 +18,22 @@ const description = [
   'what was discarded meanwhile, and figures of the update. With `points`, values have six significant digits, and `low` and `high` are left',
   `out when each bucket is one step. At most ${MOST_STEPS} steps: of more, every n-th and the last (\`every\` says n).`,
 ].join(' ');
+
+const curves = {
+  run_id: Type.String(),
+  every: Type.Integer(),
+  steps: Type.Array(Type.Integer()),
+  series: Type.Record(Type.String(), values),
+  first_steps: Type.Optional(Type.Array(Type.Integer(), { description: 'First step of each bucket; `steps` has the last.' })),
+  low: Type.Optional(Type.Record(Type.String(), values)),
+  high: Type.Optional(Type.Record(Type.String(), values)),
+};
+const others = Type.Array(named('CurvesOfOther', curves), { description: 'The curves of the runs of `with`, in order.' });
+const otherRuns = Type.Array(runParams.properties.run, {
+  minItems: 1,
+  maxItems: MOST_OTHERS,
+  description: 'Other runs to answer with; each has buckets of its own.',
+});
 
 /** What a run looks like over its steps, for charts. */
 export const curveRoutes: StoreRoutes = async (app, { store }) => {
@@ -44,27 +63,21 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
               description: 'Most buckets of the answer; each has the least, the most and the last value.',
             }),
           ),
+          with: Type.Optional(otherRuns),
         }),
-        response: answers(
-          named('Curves', {
-            run_id: Type.String(),
-            every: Type.Integer(),
-            steps: Type.Array(Type.Integer()),
-            series: Type.Record(Type.String(), values),
-            first_steps: Type.Optional(Type.Array(Type.Integer(), { description: 'First step of each bucket; `steps` has the last.' })),
-            low: Type.Optional(Type.Record(Type.String(), values)),
-            high: Type.Optional(Type.Record(Type.String(), values)),
-          }),
-        ),
+        response: answers(named('Curves', { ...curves, others: Type.Optional(others) })),
       },
     },
     async ({ params, query }) => {
-      const { points, ...rest } = query;
-      const curves = await (points === undefined
-        ? readCurves(store, params.run, rest)
-        : readBuckets(store, params.run, { ...rest, points }));
-      if (curves.steps.length === 0) await assertRun(store, params.run);
-      return curves;
+      const { points, with: asked, ...rest } = query;
+      const read = async (run: string) => {
+        const made = await (points === undefined ? readCurves(store, run, rest) : readBuckets(store, run, { ...rest, points }));
+        if (made.steps.length === 0) await assertRun(store, run);
+        return made;
+      };
+      if (asked === undefined) return read(params.run);
+      const [own, ...found] = await Promise.all([params.run, ...asked].map(read));
+      return { ...own, others: found };
     },
   );
 };

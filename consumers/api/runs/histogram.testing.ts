@@ -6,9 +6,13 @@ import { binsFor, type FateCounts, type FigureRange, type HistogramRange, type O
 const unlessRepeated = (table: string): string =>
   `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
 
+const isAbandoned = 'step in (select arrayJoin(abandoned) from rewinds where run_id = {run:String})';
+
 /** A trajectory discarded at version v competed for step v + 1. Only trained ones have an advantage. */
 const outcomesSql = `
-  select '' as reason, reward, advantage, toFloat64(turns) as turns, toFloat64(tokens) as tokens, toFloat64(staleness_total) as staleness
+  select if(${isAbandoned}, 'rewound', '') as reason, reward,
+    if(${isAbandoned}, nan, step_trajectories.advantage) as advantage, toFloat64(turns) as turns, toFloat64(tokens) as tokens,
+    toFloat64(staleness_total) as staleness
   from step_trajectories where run_id = {run:String} and step between {from:Int32} and {to:Int32} and ${unlessRepeated('repeated_steps')}
   union all
   select toString(reason) as reason, reward, nan as advantage, toFloat64(turns), toFloat64(tokens), toFloat64(staleness_total)

@@ -46,9 +46,12 @@ const blockOf = (step: number): number => Math.floor(step / BLOCK_STEPS);
 const unlessRepeated = (table: string): string =>
   `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
 
-/** A trajectory discarded at version v competed for step v + 1. */
+const isAbandoned = 'step in (select version from abandoned_versions where run_id = {run:String})';
+
+/** A trajectory discarded at version v competed for step v + 1. Those of a step that a rewind abandoned are discarded. */
 const outcomesSql = `
-  select step, '' as reason, reward, advantage, turns, tokens, staleness_total as staleness, flight_ms
+  select step, if(${isAbandoned}, 'rewound', '') as reason, reward,
+    if(reason = '', step_trajectories.advantage, nan) as advantage, turns, tokens, staleness_total as staleness, flight_ms
   from step_trajectories where run_id = {run:String} and step between {first:Int32} and {last:Int32} and ${unlessRepeated('repeated_steps')}
   union all
   select toInt32(version + 1) as step, toString(reason) as reason, reward, nan as advantage, turns, tokens, staleness_total as staleness, flight_ms
@@ -106,12 +109,16 @@ const addedStepsSql = ({ added }: RowWindow): string => `
     select step from ${added('step_trajectories')}
     union all
     select toInt32(version + 1) as step from ${added('discarded_trajectories')}
+    union all
+    select arrayJoin(abandoned) as step from ${added('rewinds')}
   )`;
 
 /** A block is read with all of its rows, also those that came after this window. */
 async function addOutcomes(store: Store, state: OutcomeBlocks, window: RowWindow): Promise<boolean> {
   const touched = await readRows<{ block: number }>(store, addedStepsSql(window), window.params);
   const blocks = touched.map(({ block }) => block);
+  // a rewind may abandon no step
+  if (blocks.length === 0) return true;
   const range = { first: Math.min(...blocks) * BLOCK_STEPS, last: (Math.max(...blocks) + 1) * BLOCK_STEPS - 1 };
   for (const [block, outcomes] of await readOutcomes(store, window.run, range)) state.byBlock.set(block, outcomes);
   state.version = versions += 1;
@@ -144,7 +151,7 @@ export async function readOutcomesOfRange(store: Store, run: string, range: Outc
     ...{
       name: 'outcomes',
       run,
-      tables: ['step_trajectories', 'discarded_trajectories'],
+      tables: ['step_trajectories', 'discarded_trajectories', 'rewinds'],
       empty: () => ({ byBlock: new Map(), version: 0 }),
     },
     add: (state, window) => addOutcomes(store, state, window),

@@ -200,6 +200,28 @@ describe('selection bias', () => {
     }
   });
 
+  it('counts the trajectories of a step as discarded once a rewind abandons it', async () => {
+    const plain = { reason: '', reward: 1, turns: 1, tokens: 1 };
+    const run = await tell([1, 2, 3].map((step) => ({ step, ...plain })));
+    expect(await get(`/v1/runs/${run}/selection-bias`)).toMatchObject({ overall: { kept: 3, discarded: 0 } });
+    const log = new MemoryLog();
+    const rewind = { run_id: run, version: 4, to_version: 1, abandoned: [2, 3], trajectories: 2 };
+    await log.writer().append([outgoing('RunRewound', randomEvent('RunRewound', random, rewind))]);
+    await storeLog(log, store, `${run}-rewound`);
+    const after = await get(`/v1/runs/${run}/selection-bias`);
+    expect(after).toMatchObject({ overall: { kept: 1, discarded: 2 } });
+    expect((after['items'] as JsonObject[]).map(({ step, kept, discarded }) => [step, kept, discarded])).toEqual([
+      [1, 1, 0],
+      [2, 0, 1],
+      [3, 0, 1],
+    ]);
+    const reasons = (after['by_reason'] as JsonObject[]).map(({ reason, trajectories }) => [reason, trajectories]);
+    expect(reasons).toContainEqual(['rewound', 2]);
+    const stale = await get(`/v1/runs/${run}/selection-bias?reason=stale`);
+    expect((stale['items'] as JsonObject[]).map(({ step }) => step)).toEqual([1]);
+    expect(stale).toMatchObject({ overall: { kept: 1, discarded: 0 } });
+  });
+
   it('has the distances that the engine computes', async () => {
     const outcomes = Array.from({ length: 400 }, (_, i): OutcomeCase => {
       const [turns, reward] = [Math.floor(random() * 6) + (i % 2), Math.round(random() * 3) / 3];

@@ -63,7 +63,8 @@ async function readSteps(store: Store, asked: OutcomeFilter, request: PageReques
  * the views of repeated rows would read the whole run.
  */
 const pageOutcomes = `
-  select run_id, step, true as is_kept, '' as reason, ${measured}
+  select run_id, step, toBool(step not in (select version from abandoned_versions where run_id = {run_id_is:String})) as is_kept,
+    if(is_kept, '', 'rewound') as reason, ${measured}
   from (
     select *, min((_partition, _offset)) over (partition by step) as place
     from step_trajectories where run_id = {run_id_is:String} and step between {page_first:Int32} and {page_last:Int32}

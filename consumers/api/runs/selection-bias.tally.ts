@@ -1,4 +1,5 @@
-// The figures of a range of steps, from the counts of each value instead of all values. Counts of disjoint ranges add up.
+// Computes selection-bias figures from value counts (how often each value occurs), not from the values. Counts of disjoint ranges can be
+// added.
 import type { RowOf } from '../columns.ts';
 import type { biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import type { CountedFigure, OutcomesOfSteps, OutcomeSums } from './outcomes.fold.ts';
@@ -9,7 +10,7 @@ type Metric = (typeof metrics)[number];
 export interface RangeFigures {
   /** Over all steps of the range, not only the page; null when the range is empty. */
   readonly overall: RowOf<typeof biasFigureColumns> | null;
-  /** The same by reason; the empty reason stands for the kept side. */
+  /** The same by reason; an empty reason marks the trajectories that were trained on. */
   readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
@@ -30,7 +31,7 @@ export class BiasTally {
     this.#reason = reason;
   }
 
-  /** Adds the outcomes of other steps. */
+  /** Adds the outcomes of further steps; add each step once. */
   add({ counts, sums }: OutcomesOfSteps): void {
     for (const { figure, reason, values, counts: numbers } of counts) {
       if (!this.#isAsked(reason) || !isMetric(figure)) continue;
@@ -128,7 +129,7 @@ function quantileOf(values: readonly (readonly [number, number])[], { level, n }
 const distancesOf = (kept: BiasSide, lost: BiasSide): Figures =>
   Object.fromEntries(metrics.map((metric) => [`${metric}_ks`, distanceOf(kept[metric], lost[metric])]));
 
-/** The largest difference between the cumulative shares. */
+/** Kolmogorov-Smirnov distance: the largest gap between the two cumulative distributions. */
 function distanceOf(some: ValueCounts, others: ValueCounts): number {
   const total = (counts: ValueCounts): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
   const [all, allOthers] = [total(some), total(others)];

@@ -1,6 +1,7 @@
 // Advisories of a run, as rules over figures: a collapse of reward or entropy, staleness at its limit, a tool outage, uniform groups, a
 // waiting trainer, tokens of unknown versions, a silent worker, and tables that lag behind the log. Alarms come first; advice for tuning is
 // only given to a run without alarms.
+import { incarnationOf } from '../../../streams/trajectory/worker-id.ts';
 import type { RowOf } from '../columns.ts';
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 
@@ -21,19 +22,40 @@ export interface StepFigures {
   readonly discarded_uniform: number;
 }
 
+/** Figures of all steps, in windows of 20. */
+export interface WholeRun {
+  /** Number of steps. */
+  readonly steps: number;
+  /** The first window. */
+  readonly first_from: number;
+  readonly first_to: number;
+  readonly first_entropy: number | null;
+  /** The window with the highest mean reward, of those that end before the newest 20 steps. */
+  readonly best_from: number;
+  readonly best_to: number;
+  readonly best_reward: number | null;
+}
+
+type Outage = RowOf<typeof outageColumns>;
+
 export interface AdvisoryFacts {
   readonly run: string;
   readonly is_running: boolean;
   readonly max_staleness: number;
-  /** In order of steps. */
+  /** In order of steps; at least the newest 20. */
   readonly steps: readonly StepFigures[];
-  readonly outages: readonly RowOf<typeof outageColumns>[];
+  readonly whole: WholeRun;
+  readonly outages: readonly Outage[];
+  /** End of the newest span with a call of a tool, ms since 1970; -Infinity if there is none. */
+  readonly called_until_ms: number;
   /** Time of the newest heartbeat of each worker, ms since 1970. */
   readonly beats: readonly { readonly worker_id: string; readonly at_ms: number; readonly running: number }[];
+  /** Heartbeats up to this time are in the tables, ms since 1970. */
+  readonly heard_until_ms: number;
 }
 
 /** The input of the rule about lag. */
-export interface LagFacts extends Pick<AdvisoryFacts, 'run' | 'is_running'> {
+interface LagFacts extends Pick<AdvisoryFacts, 'run' | 'is_running'> {
   /** Records of the log that are not in the tables yet. */
   readonly behind: number;
   /** Age of the newest heartbeat in the tables, by the clock of the store; 0 if there is none. */
@@ -41,9 +63,11 @@ export interface LagFacts extends Pick<AdvisoryFacts, 'run' | 'is_running'> {
 }
 
 /** Number of steps in a window. */
-const RECENT = 20;
+export const RECENT = 20;
 const FEWEST_STEPS = 60;
 const SILENT_MS = 60_000;
+/** Number of past outages that are reported. */
+const PAST_OUTAGES = 3;
 
 type AdvisoryRule = (facts: AdvisoryFacts) => readonly Finding[];
 
@@ -58,40 +82,44 @@ const pageOf = (run: string, rest: string): string => `/runs/${run}${rest}`;
 const sqlOf = (run: string, columns: string, more = 'ORDER BY step DESC LIMIT 100'): string =>
   `SELECT ${columns} FROM steps WHERE run_id = '${run}' ${more}`;
 
-/** The 20 steps with the highest mean reward. */
-function bestWindow(steps: readonly StepFigures[]): { readonly mean: number; readonly step: number } {
-  let best = { mean: -Infinity, step: 0 };
-  for (let at = 0; at + RECENT <= steps.length; at += RECENT) {
-    const window = mean(steps.slice(at, at + RECENT).map((step) => step.reward_mean)) ?? -Infinity;
-    if (window > best.mean) best = { mean: window, step: steps[at + RECENT - 1]?.step ?? 0 };
-  }
-  return best;
+interface StepWindow {
+  readonly from: number;
+  readonly to: number;
 }
 
+function newestWindow(steps: readonly StepFigures[]): StepWindow {
+  const recent = steps.slice(-RECENT);
+  return { from: recent[0]?.step ?? 0, to: recent.at(-1)?.step ?? 0 };
+}
+
+const inWords = ({ from, to }: StepWindow): string => `steps ${from} to ${to}`;
+const sqlOfWindows = (run: string, columns: string, windows: readonly StepWindow[]): string =>
+  sqlOf(run, columns, `AND (${windows.map(({ from, to }) => `step BETWEEN ${from} AND ${to}`).join(' OR ')}) ORDER BY step`);
+
 /** The mean over 20 steps fell below half of the best earlier one. */
-const rewardCollapse: AdvisoryRule = ({ run, steps }) => {
-  if (steps.length < FEWEST_STEPS) return [];
+const rewardCollapse: AdvisoryRule = ({ run, steps, whole }) => {
+  const best = whole.best_reward;
   const now = mean(steps.slice(-RECENT).map((step) => step.reward_mean));
-  const best = bestWindow(steps.slice(0, -RECENT));
-  if (now === undefined || best.mean < 0.05 || now >= best.mean / 2) return [];
-  const detail = `The mean of the last ${RECENT} steps is ${short(now)}; it was ${short(best.mean)} up to step ${best.step}.`;
+  if (whole.steps < FEWEST_STEPS || now === undefined || best === null || best < 0.05 || now >= best / 2) return [];
+  const [recent, earlier] = [newestWindow(steps), { from: whole.best_from, to: whole.best_to }] as const;
   return [
     {
       rule: 'reward-collapse',
       severity: 'alarm',
       title: 'The reward collapsed',
-      detail,
+      detail: `The mean of ${inWords(recent)} is ${short(now)}; that of ${inWords(earlier)} was ${short(best)}.`,
       page: pageOf(run, '/curves'),
-      sql: sqlOf(run, 'step, reward_mean'),
+      sql: sqlOfWindows(run, 'step, reward_mean', [earlier, recent]),
     },
   ];
 };
 
-const entropyCollapse: AdvisoryRule = ({ run, steps }) => {
-  if (steps.length < FEWEST_STEPS) return [];
-  const [first, now] = [steps.slice(0, RECENT), steps.slice(-RECENT)].map((part) => mean(part.map((step) => step.entropy)));
-  if (first === undefined || now === undefined || first <= 0 || now >= first / 20) return [];
-  const detail = `The entropy of the policy is ${short(now)}, ${share(now / first)} of the ${short(first)} that the run began with: it hardly tries anything new.`;
+const entropyCollapse: AdvisoryRule = ({ run, steps, whole }) => {
+  const first = whole.first_entropy;
+  const now = mean(steps.slice(-RECENT).map((step) => step.entropy));
+  if (whole.steps < FEWEST_STEPS || now === undefined || first === null || first <= 0 || now >= first / 20) return [];
+  const [recent, earlier] = [newestWindow(steps), { from: whole.first_from, to: whole.first_to }] as const;
+  const detail = `The entropy of the policy in ${inWords(recent)} is ${short(now)}, ${share(now / first)} of the ${short(first)} in ${inWords(earlier)}, the first of the run: it hardly tries anything new.`;
   return [
     {
       rule: 'entropy-collapse',
@@ -99,7 +127,7 @@ const entropyCollapse: AdvisoryRule = ({ run, steps }) => {
       title: 'The entropy collapsed',
       detail,
       page: pageOf(run, '/curves'),
-      sql: sqlOf(run, 'step, entropy'),
+      sql: sqlOfWindows(run, 'step, entropy', [earlier, recent]),
     },
   ];
 };
@@ -114,15 +142,34 @@ const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
   return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
 };
 
-/** True if the run is over, or a heartbeat is more than a minute newer than the end of the outage. */
-const isPast = ({ beats, is_running }: AdvisoryFacts, to: string | null): boolean =>
-  !is_running || Math.max(...beats.map(({ at_ms }) => at_ms)) - Date.parse(to ?? '') > SILENT_MS;
+/**
+ * True if the run is over, or a heartbeat is more than a minute newer than the end of the outage. In a run without heartbeats, the calls of
+ * its tools stand for them.
+ */
+function isPast({ beats, is_running, called_until_ms }: AdvisoryFacts, to: string | null): boolean {
+  const until = beats.length === 0 ? called_until_ms : Math.max(...beats.map(({ at_ms }) => at_ms));
+  return !is_running || until - Date.parse(to ?? '') > SILENT_MS;
+}
+
+/** The current outages and the newest past ones, newest first. Only the newest outage of a tool can be current. */
+function reportedOutages(facts: AdvisoryFacts): readonly { readonly outage: Outage; readonly isOver: boolean }[] {
+  const newestFirst = [...facts.outages].sort((a, b) => Date.parse(b.to ?? '') - Date.parse(a.to ?? ''));
+  const all = newestFirst.map((outage) => ({
+    outage,
+    isOver: newestFirst.find(({ tool }) => tool === outage.tool) !== outage || isPast(facts, outage.to),
+  }));
+  const past = all.filter(({ isOver }) => isOver).slice(0, PAST_OUTAGES);
+  return all.filter((one) => !one.isOver || past.includes(one));
+}
+
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
+const sqlTime = (time: string | null): string => `parseDateTime64BestEffort(${quoted(time ?? '')}, 3, 'UTC')`;
 
 const toolOutage: AdvisoryRule = (facts) =>
-  facts.outages.slice(-3).map(({ tool, from, to, calls, failed, usual_failure_rate }) => {
-    const isOver = isPast(facts, to);
+  reportedOutages(facts).map(({ outage: { tool, from, to, calls, failed, usual_failure_rate }, isOver }) => {
     const detail = `${share(failed / calls)} of ${calls} calls failed between ${from ?? ''} and ${to ?? ''}; usual is ${share(usual_failure_rate ?? 0)}.`;
-    const sql = `SELECT error_type, count() AS calls, any(arguments) FROM tool_calls WHERE run_id = '${facts.run}' AND tool = '${tool.replace(/[\\']/g, '\\$&')}' AND status != 'ok' GROUP BY error_type ORDER BY calls DESC`;
+    const during = `occurred_at >= ${sqlTime(from)} AND occurred_at < ${sqlTime(to)}`;
+    const sql = `SELECT error_type, count() AS calls, any(arguments) FROM tool_calls WHERE run_id = '${facts.run}' AND tool = ${quoted(tool)} AND status != 'ok' AND ${during} GROUP BY error_type ORDER BY calls DESC`;
     return {
       rule: 'tool-outage',
       severity: isOver ? 'warning' : 'alarm',
@@ -169,15 +216,28 @@ const unknownVersions: AdvisoryRule = ({ run, steps }) => {
   return [{ rule: 'unknown-versions', severity: 'warning', title: 'Versions are unknown', detail, page: pageOf(run, '/curves'), sql }];
 };
 
-/** Relative to the newest heartbeat of all workers, so that it also works for a run that is inspected later. */
-const silentWorker: AdvisoryRule = ({ run, is_running, beats }) => {
-  const newest = Math.max(...beats.map(({ at_ms }) => at_ms));
+/** The workers without those that a newer one replaced: a supervisor starts a replacement only after the previous worker has ended. */
+function notReplaced(beats: AdvisoryFacts['beats']): AdvisoryFacts['beats'] {
+  const newest = new Map<string, number>();
+  for (const { worker_id } of beats) {
+    const own = incarnationOf(worker_id);
+    if (own !== undefined) newest.set(own.place, Math.max(own.number, newest.get(own.place) ?? 0));
+  }
+  return beats.filter(({ worker_id }) => {
+    const own = incarnationOf(worker_id);
+    return own === undefined || own.number === newest.get(own.place);
+  });
+}
+
+const silentWorker: AdvisoryRule = ({ run, is_running, beats, heard_until_ms }) => {
   if (!is_running) return [];
-  return beats
-    .filter(({ at_ms, running }) => running > 0 && newest - at_ms > SILENT_MS)
+  const until = Math.max(heard_until_ms, ...beats.map(({ at_ms }) => at_ms));
+  return notReplaced(beats)
+    .filter(({ at_ms, running }) => running > 0 && until - at_ms > SILENT_MS)
     .slice(0, 5)
     .map(({ worker_id, at_ms, running }) => {
-      const detail = `Its last heartbeat came ${Math.round((newest - at_ms) / 1_000)} s before the newest of another worker; it was running ${running} trajectories.`;
+      const silence = Math.round((until - at_ms) / 1_000).toLocaleString('en-US');
+      const detail = `It has sent no heartbeat for ${silence} s; it was running ${running} trajectories.`;
       const sql = `SELECT worker_id, max(occurred_at) AS last FROM heartbeats WHERE run_id = '${run}' GROUP BY worker_id ORDER BY last`;
       return {
         rule: 'silent-worker',

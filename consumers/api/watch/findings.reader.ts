@@ -2,20 +2,13 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import type { RowOf } from '../columns.ts';
-import { readAdvisories } from './advisories.reader.ts';
-import { adviseOnLag, gravestFirst, isBehind, type LagFacts } from './advisories.ts';
+import { readFacts } from './advisories.reader.ts';
+import { adviseOn, adviseOnLag, gravestFirst } from './advisories.ts';
 import type { RunFindings } from './advisory-changes.ts';
 import type { outageColumns } from './watch.columns.ts';
 
 /** Number of records of the log that are not in the tables yet. */
 export type CountBehind = () => Promise<number>;
-
-const lagSql = `
-  select is_running, if(newest_ms = 0, 0, toUnixTimestamp64Milli(now64(3)) - newest_ms) as age_ms from (
-    select countIf(event = 'started') > 0 and argMax(event, sequence) != 'finished' as is_running from run_events where run_id = {run:String}
-  ) as state cross join (
-    select toUnixTimestamp64Milli(max(occurred_at)) as newest_ms from heartbeats where run_id = {run:String}
-  ) as beats`;
 
 interface WatchedRun extends RunFindings {
   readonly outages: readonly RowOf<typeof outageColumns>[];
@@ -23,14 +16,18 @@ interface WatchedRun extends RunFindings {
   readonly behind: number | null;
 }
 
-/** While the log is unavailable, the rule about lag is skipped; the others still work. */
+/**
+ * While the log is unavailable, the rule about lag is skipped; the others still work. While the tables may lack heartbeats that are in the
+ * log, a worker is only silent if they have newer ones of another worker.
+ */
 export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<WatchedRun> {
-  const [advisories, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => null)]);
-  const { items } = advisories;
-  if (behind === null || !isBehind(behind)) return { ...advisories, behind };
-  const [facts] = await readRows<Pick<LagFacts, 'is_running' | 'age_ms'>>(store, lagSql, { run });
-  const lag = facts === undefined ? [] : adviseOnLag({ run, behind, ...facts });
-  return { ...advisories, behind, items: gravestFirst([...items, ...lag]) };
+  const [{ facts, now_ms, stored_until_ms }, behind] = await Promise.all([readFacts(store, run), countBehind().catch(() => null)]);
+  const { is_running, beats, outages } = facts;
+  const items = adviseOn({ ...facts, heard_until_ms: behind === 0 ? now_ms : stored_until_ms });
+  const [newest] = beats;
+  const age_ms = newest === undefined ? 0 : now_ms - newest.at_ms;
+  const lag = behind === null ? [] : adviseOnLag({ run, is_running, behind, age_ms });
+  return { run_id: run, items: gravestFirst([...items, ...lag]), outages, behind };
 }
 
 /** Unfinished runs with an event in the last day. */

@@ -7,8 +7,11 @@ import { OF_PURPOSE } from '../of-purpose.ts';
 export const MOST_BARS = 50_000;
 const MOST_MARKS = 5_000;
 
-/** `open`: finished, without a decision in the ledger yet. `running`: started and not ended. `lost`: given up before it finished. */
-export const flowFates = ['trained', 'discarded', 'lost', 'open', 'running'] as const;
+/**
+ * `open`: finished, without a decision in the ledger yet. `running`: started and not ended. `lost`: given up, and not decided since.
+ * `collected`: kept in a batch of a run that is not trained.
+ */
+export const flowFates = ['trained', 'discarded', 'lost', 'open', 'running', 'collected'] as const;
 type FlowFate = (typeof flowFates)[number];
 
 export const flowFigures = [
@@ -40,7 +43,7 @@ interface Bar {
 interface FlowDecision {
   readonly trajectory_id: string;
   readonly attempt: number;
-  readonly fate: 'trained' | 'discarded' | 'lost';
+  readonly fate: 'trained' | 'collected' | 'discarded' | 'lost';
   readonly reason: string;
   readonly step: number;
   readonly staleness: number;
@@ -122,8 +125,13 @@ async function readBars(store: Store, run: string, range: FlowRange & { readonly
 async function readDecisions(store: Store, run: string, sinceMs: number): Promise<RowColumns<FlowDecision>> {
   const since = `run_id = {run:String} and at >= fromUnixTimestamp64Milli({since:Int64})`;
   return readColumns<FlowDecision>(store, decisionNames, {
-    sql: `select trajectory_id, attempt, 'trained' as fate, '' as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
+    sql: `select trajectory_id, attempt,
+       if(step in (select version from abandoned_versions where run_id = {run:String}), 'discarded', 'trained') as fate,
+       if(fate = 'trained', '', 'rewound') as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
      from step_trajectories where ${since}
+     union all
+     select trajectory_id, attempt, 'collected' as fate, '' as reason, batch as step, staleness_total as staleness, ${ms('at')} as at_ms
+     from collected_trajectories where ${since}
      union all
      select trajectory_id, attempt, 'discarded' as fate, toString(reason) as reason, toInt32(version + 1) as step, staleness_total as staleness, ${ms('at')} as at_ms
      from discarded_trajectories where ${since}
@@ -207,9 +215,9 @@ function placesIn(list: string[]): (text: string) => number {
 const keyAt = ({ attempt, trajectory_id }: RowColumns<Pick<Bar, 'attempt' | 'trajectory_id'>>, at: number): string =>
   `${attempt[at] ?? 0} ${trajectory_id[at] ?? ''}`;
 
-/** Index of the decision about each attempt, or -1. Trained takes precedence over discarded, and a decision over a loss. */
+/** Index of the decision about each attempt, or -1. What is kept takes precedence over discarded, and a decision over a loss. */
 function decidedAt(bars: RowColumns<Bar>, decisions: RowColumns<FlowDecision>): readonly number[] {
-  const rank = { lost: 0, discarded: 1, trained: 2 } as const;
+  const rank = { lost: 0, discarded: 1, collected: 2, trained: 3 } as const;
   const rankAt = (at: number | undefined): number => (at === undefined ? -1 : rank[decisions.fate[at] ?? 'lost']);
   const known = new Map<string, number>();
   for (const at of decisions.fate.keys()) {

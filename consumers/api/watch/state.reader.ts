@@ -1,7 +1,9 @@
-// The current state of a run: its newest admission, how often it was continued, and the worst sample of its newest step.
+// The current state of a run: its newest admission, how often it was continued, the worst sample of its newest step, and what its trainer
+// does.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
+import { readTrainer, type TrainerRow } from './trainer.reader.ts';
 import type { stateColumns } from './watch.columns.ts';
 
 type StateRow = RowOf<typeof stateColumns>;
@@ -22,13 +24,15 @@ const stateSql = `
     from step_trajectories where run_id = {run:String} and step = (select max(step) from step_trajectories where run_id = {run:String})
   ) as worst`;
 
+type FiguresRow = Omit<StateRow, keyof TrainerRow>;
+
 /** The state of an unknown run. */
-const nothing: StateRow = {
+const nothing: FiguresRow = {
   ...{ continued: 0, capacity: 0, running: 0, max_concurrent: 0, admitted_at: null },
   ...{ worst_step: 0, worst_trajectory_id: '', worst_attempt: 0, worst_reward: null },
 };
 
 export async function readState(store: Store, run: string): Promise<StateRow> {
-  const [row] = await readRows<StateRow>(store, stateSql, { run });
-  return row ?? nothing;
+  const [[row = nothing], trainer] = await Promise.all([readRows<FiguresRow>(store, stateSql, { run }), readTrainer(store, run)]);
+  return { ...row, ...trainer };
 }

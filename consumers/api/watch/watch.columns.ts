@@ -62,6 +62,9 @@ export const advisoryColumns = {
   sql: 'text',
 } as const;
 
+/** What the trainer of a run does, and its newest ledger entry. */
+export const trainerColumns = { trainer: 'text', ledger_entry: 'text', ledger_at: 'time' } as const;
+
 /** The current state of a run. */
 export const stateColumns = {
   continued: 'whole',
@@ -73,4 +76,5 @@ export const stateColumns = {
   worst_trajectory_id: 'text',
   worst_attempt: 'whole',
   worst_reward: 'number',
+  ...trainerColumns,
 } as const;

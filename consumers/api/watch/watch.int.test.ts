@@ -141,8 +141,35 @@ describe('a run that is watched', () => {
     expect(outages[0]?.['from_step']).toBeGreaterThan(0);
     const { items } = await ask('advisories');
     expect(items.map(({ rule }) => rule)).toContain('tool-outage');
-    for (const { sql } of items)
-      expect((await server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query: sql } })).statusCode).toBe(200);
+    const evidence = async (query: unknown) => server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query } });
+    for (const { sql } of items) expect((await evidence(sql)).statusCode).toBe(200);
+    const outage = items.find(({ rule }) => rule === 'tool-outage');
+    const { data } = (await evidence(outage?.['sql'])).json<{ data: readonly { readonly calls: number }[] }>();
+    const same = (await ask('advisories')).outages.find(({ to }) => String(outage?.['detail']).includes(String(to)));
+    expect(data.reduce((sum, { calls }) => sum + calls, 0)).toBe(same?.['failed']);
+  });
+
+  it('is compared with its whole length, and goes on after it was continued', async () => {
+    const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
+    const at = `${start} + toIntervalSecond(number)`;
+    const place = `'turnstream.training' as _topic, 7 as _partition, number as _offset, ${start} as _timestamp`;
+    const add = (table: string, names: string, rows: string): Promise<void> =>
+      store.command(`insert into ${table} (run_id, ${names}, _topic, _partition, _offset, _timestamp) select 'went-on', ${rows}`);
+    const events = "['started', 'finished', 'continued'][number + 1], [0, 3001, 3002][number + 1]";
+    await add('run_events', 'event, sequence, at', `${events}, ${at}, ${place} from numbers(3)`);
+    const steps = `number + 1, number + 1, ${at}, if(number between 120 and 139, 0.9, 0.1), if(number < 20, 1, 0.01), 1, 1`;
+    await add('steps', 'step, sequence, at, reward_mean, entropy, wait_ms, train_ms', `${steps}, ${place} from numbers(3000)`);
+    await add('heartbeats', 'worker_id, running, occurred_at', `'only~a', 3, ${at}, ${place} from numbers(1)`);
+    const { items, state } = (await ask('advisories', 'went-on')) as WatchAnswer & { readonly state: Readonly<Record<string, unknown>> };
+    expect(items.map(({ rule }) => rule)).toEqual(['reward-collapse', 'entropy-collapse', 'silent-worker']);
+    expect(items[0]?.['detail']).toContain('steps 2981 to 3000 is 0.1; that of steps 121 to 140 was 0.9');
+    expect(items[1]?.['detail']).toContain('of the 1 in steps 1 to 20');
+    expect(state).toMatchObject({ trainer: 'silent', ledger_entry: 'RunContinued', continued: 1 });
+    const lagging = await testApi({ store, countBehind: () => Promise.resolve(25_000) });
+    const behind = (await lagging.app.inject('/v1/runs/went-on/advisories')).json<WatchAnswer & { readonly state: object }>();
+    await lagging.close();
+    expect(behind.items.map(({ rule }) => rule)).toEqual(['reward-collapse', 'entropy-collapse', 'consumer-lag']);
+    expect(behind.state).toMatchObject({ trainer: '' });
   });
 
   it('reports that the tables lag behind the log, and all the rest while the log is unavailable', async () => {

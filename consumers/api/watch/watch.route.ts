@@ -6,6 +6,7 @@ import { answers, named, pageSchema, rowSchemaOf, schemaOf } from '../columns.ts
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { MOST_INT32 } from '../values.ts';
+import { isBehind } from './advisories.ts';
 import { readFindings, type CountBehind } from './findings.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
 import { readState } from './state.reader.ts';
@@ -53,8 +54,9 @@ const flow = named('Flow', {
 
 const flowText = [
   'The newest `limit` attempts that started in the range, sorted by start, as one column per figure. `fate`, `reason`, and `worker` are',
-  'indexes into the lists of names. `end_ms` is 0 while an attempt runs. `decided_ms` is the time at which a step trained on it or it was',
-  'discarded; 0 before that. All times are milliseconds since 1970. `versions` and `steps` have the time at which each was published or made.',
+  'indexes into the lists of names. `end_ms` is 0 while an attempt runs. `decided_ms` is the time at which it was trained on, collected,',
+  'discarded, or given up; 0 before that. All times are milliseconds since 1970. `versions` and `steps` have the time at which each was',
+  'published or made.',
 ].join(' ');
 
 /** Rollouts, training steps, and versions over time. */
@@ -122,11 +124,20 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 };
 
 const weatherText = [
-  'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, and at least',
-  'three times as many as in its median span. `from_step` and `to_step` are the first and last step during the outage, or -1.',
+  'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, and three',
+  'times as many as usual or half of them. `usual_failure_rate` is the lower quartile of the spans. `from_step` and `to_step` are the',
+  'first and last step during the outage, or -1.',
 ].join(' ');
 
-const severities = 'alarm, warning, or advice; advice is only given to a run without alarms.';
+const advisoriesText = [
+  '`severity` is alarm, warning, or advice; advice is only given to a run without alarms. `sql` returns the evidence, and `page` is the',
+  'page of the dashboard that shows it; `is_over` is true if the problem has ended. `outages` are those of /tools/series, `behind` is the',
+  'number of log records that are not in the tables yet, and `state` has the newest admission and the worst sample of the newest step. Its',
+  '`ledger_entry` is the type of the newest ledger entry, made at `ledger_at`. `trainer` is `training` while a batch is leased or, without',
+  'leases, while the newest step is as old as steps usually are when they train; otherwise `waiting`, or `silent` if the ledger has had no',
+  'entry for more than a minute and five usual steps. It is empty for a finished run, a run without a ledger, and while the tables are too',
+  'far behind the log to tell.',
+].join(' ');
 
 /** Tools over time, and advisories. */
 export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; readonly countBehind: CountBehind }> = async (
@@ -165,10 +176,7 @@ export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; rea
     {
       schema: {
         ...{ tags, operationId: 'listAdvisories', summary: 'Advisories with their evidence, most severe first' },
-        ...{
-          description: `\`severity\` is ${severities} \`sql\` returns the evidence, and \`page\` is the page of the dashboard that shows it; \`is_over\` is true if the problem has ended. \`outages\` are those of /tools/series, \`behind\` is the number of log records that are not in the tables yet, and \`state\` has the newest admission and the worst sample of the newest step.`,
-        },
-        params: runParams,
+        ...{ description: advisoriesText, params: runParams },
         querystring: queryOf({}),
         response: answers(
           named('Advisories', {
@@ -184,7 +192,7 @@ export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; rea
     async ({ params }) => {
       const [answer, state] = await Promise.all([readFindings(store, params.run, countBehind), readState(store, params.run)]);
       if (answer.items.length === 0) await assertRun(store, params.run);
-      return { ...answer, state };
+      return { ...answer, state: isBehind(answer.behind ?? 0) && state.trainer === 'silent' ? { ...state, trainer: '' } : state };
     },
   );
 };

@@ -77,20 +77,23 @@ export async function readWeather(store: Store, run: string, query: WeatherQuery
 const NO_STEP = MOST_INT32;
 const FEWEST_CALLS = 4;
 const LEAST_RATE = 0.3;
+/** With this rate, a tool is out, however often its calls usually fail. */
+const CERTAIN_RATE = 0.5;
 const TIMES_USUAL = 3;
 
 type FoundOutage = Omit<OutageRow, 'from_step' | 'to_step'>;
 
 /**
- * A tool has an outage while at least 30 % of its calls fail, and at least three times as many as usual; with fewer than `FEWEST_CALLS`
- * calls, that is not certain. Usual is the median over the spans, so that a long outage does not become usual.
+ * A tool has an outage while at least 30 % of its calls fail, and three times as many as usual or half of them; with fewer than
+ * `FEWEST_CALLS` calls, that is not certain. Usual is the lower quartile of the spans. A long outage raises it, but a tool of which half of
+ * the calls fail is out nevertheless.
  */
 export function outagesIn(items: readonly WeatherRow[], everySeconds: number): readonly FoundOutage[] {
   const outages: FoundOutage[] = [];
   for (const tool of new Set(items.map((item) => item.tool))) {
     const spans = items.filter((item) => item.tool === tool && item.at !== null);
-    const usual = median(spans.map(({ calls, failed }) => failed / calls));
-    const least = Math.max(LEAST_RATE, usual * TIMES_USUAL);
+    const usual = lowerQuartile(spans.map(({ calls, failed }) => failed / calls));
+    const least = Math.min(CERTAIN_RATE, Math.max(LEAST_RATE, usual * TIMES_USUAL));
     let open: FoundOutage | undefined;
     let last = 0;
     const close = (): void => {
@@ -112,9 +115,9 @@ export function outagesIn(items: readonly WeatherRow[], everySeconds: number): r
   return outages;
 }
 
-function median(values: readonly number[]): number {
+function lowerQuartile(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  return sorted[Math.floor((sorted.length - 1) / 4)] ?? 0;
 }
 
 /** The steps made during each outage, so that it can be drawn in the curves. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { exitCodes } from '../../app/exit-codes.ts';
 import { loadConfig } from '../../config/load.ts';
+import { asTyped } from '../as-typed.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
 import { examples, runSlug } from '../options.ts';
@@ -35,7 +36,9 @@ export function statusCommand(context: CommandContext): Command {
       const { renderStatus } = await import('./status-view.ts');
       if (options.run === undefined) {
         const status = await readStatus(config, logger, options.showSecrets);
-        context.out(options.json ? `${JSON.stringify(status, null, 2)}\n` : renderStatus(status, options.showSecrets));
+        context.out(
+          options.json ? `${JSON.stringify(status, null, 2)}\n` : asTyped(renderStatus(status, options.showSecrets), context.env),
+        );
         if (status.unanswered.includes('clickhouse')) context.exit(exitCodes.usage);
         return;
       }

@@ -131,10 +131,12 @@ interface StepsRow {
 }
 
 const STEPS = `
-  WITH (SELECT max(step) FROM steps WHERE run_id = {run:String}) AS newest
+  WITH
+    (SELECT max(step) FROM steps WHERE run_id = {run:String}) AS newest,
+    step NOT IN (SELECT version FROM abandoned_versions WHERE run_id = {run:String}) AS is_kept
   SELECT
     toUInt32(count()) AS steps, max(version_after) AS version,
-    toFloat64(sum(trajectories)) AS trajectories, toFloat64(sum(tokens)) AS tokens,
+    toFloat64(sumIf(trajectories, is_kept)) AS trajectories, toFloat64(sumIf(tokens, is_kept)) AS tokens,
     avgOrNullIf(reward_mean, step <= 20) AS first20,
     avgOrNullIf(reward_mean, step > newest - 20) AS last20
   FROM steps
@@ -171,13 +173,12 @@ const EXPIRED = `
   SELECT reason, toUInt32(uniqExact(trajectory_id, attempt)) AS trajectories
   FROM expired_attempts WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
 
-/** If a version has several evaluations: a sampled one with the most answers. */
 const EVALUATIONS = `
   SELECT policy_version, results.questions AS questions, ended.samples AS samples, results.avg_f1 AS avg_f1,
     results.avg_f1_low AS avg_f1_low, results.avg_f1_high AS avg_f1_high, results.avg_em AS avg_em, ended.reward_mean AS reward_mean
-  FROM (SELECT * FROM evaluations WHERE run_id = {run:String} AND status = 'completed' AND split = 'heldout') AS ended
+  FROM (SELECT * FROM heldout_evaluations WHERE run_id = {run:String}) AS ended
   INNER JOIN (SELECT * FROM evaluation_results WHERE run_id = {run:String}) AS results USING (run_id, evaluation_id)
-  ORDER BY policy_version, ended.samples > 1 DESC, results.answers DESC, ended.completed_at DESC LIMIT 1 BY policy_version`;
+  ORDER BY policy_version`;
 
 type RewardRow = Pick<RunSummary, 'reward_all_first_20' | 'reward_all_last_20'>;
 const NO_REWARD: RewardRow = { reward_all_first_20: null, reward_all_last_20: null };
@@ -225,7 +226,7 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
     rollouts: Object.fromEntries(rollouts.map(({ purpose, ...figures }) => [purpose, figures])),
     discarded: byReason(discarded),
     expired: byReason(expired),
-    evaluation: beforeAndAfter(evaluations),
+    evaluation: beforeAndAfter(evaluations, start.backend === NO_LEARNER),
     heldout: evaluations,
   };
 }
@@ -242,7 +243,9 @@ interface ReasonRow {
 const byReason = (rows: readonly ReasonRow[]): Record<string, number> =>
   Object.fromEntries(rows.map(({ reason, trajectories }) => [reason, trajectories]));
 
-function beforeAndAfter(evaluations: readonly ScoreSummary[]): RunSummary['evaluation'] {
+/** A run that is collected is evaluated once, at its end, and its model may name no version. */
+function beforeAndAfter(evaluations: readonly ScoreSummary[], isCollected: boolean): RunSummary['evaluation'] {
+  if (isCollected) return { before: null, after: evaluations.at(-1) ?? null };
   const before = evaluations.find(({ policy_version: version }) => version === 0) ?? null;
   const after = evaluations.findLast(({ policy_version: version }) => version > 0) ?? null;
   return { before, after };

@@ -1,14 +1,20 @@
 // The result of `turnstream status`: the service addresses in use, whether each one answers, and the runs in the tables.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readAdvisories } from '../../../consumers/api/watch/advisories.reader.ts';
+import { readFindings } from '../../../consumers/api/watch/findings.reader.ts';
+import { createCodec } from '../../../schemas/codec.ts';
+import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
+import { connectKafka } from '../../kafka/connect.ts';
+import { kafkaOptionsOf } from '../../kafka/options.ts';
 import { measureDisk, type DiskUse } from '../../lifecycle/disk-use.ts';
 import { listRuns, summaryOf, type RunLine, type RunSummary } from './run-summary.ts';
 import { endpointOf, portAnswers } from '../../lifecycle/net.ts';
 import { processAlive } from '../../lifecycle/process-alive.ts';
-import { clickhousePasswordOf } from '../../app/open/connections.ts';
+import { withKnownAddresses } from '../../app/open/addresses.ts';
+import { clickhousePasswordOf, groupsOf } from '../../app/open/connections.ts';
+import { countBehind } from '../../app/open/count-behind.ts';
 import { keptText } from '../../app/fleet/kept-text.ts';
 import { withStore } from '../../app/open/with-store.ts';
 import { readServices, type ServicesFile } from '../../app/open/services-file.ts';
@@ -127,13 +133,29 @@ const nothingStored = (config: Config, running: ServicesFile | undefined): boole
 
 export interface RunStatus extends RunSummary {
   /** Most severe first. */
-  readonly advisories: Awaited<ReturnType<typeof readAdvisories>>['items'];
+  readonly advisories: Awaited<ReturnType<typeof readFindings>>['items'];
 }
 
 /** The summary of one run, with its advisories. */
 export function readRun(config: Config, run: string, logger: Logger): Promise<RunStatus> {
   return withStore({ config, logger, purpose: 'status' }, async (store) => {
     const summary = await summaryOf(store, run);
-    return { ...summary, advisories: (await readAdvisories(store, run)).items };
+    const { items } = await readFindings(store, run, () => recordsBehind(withKnownAddresses(config), logger));
+    return { ...summary, advisories: items };
   });
+}
+
+/** Neither starts the log nor waits for one that does not answer: without this number, the other advisories are still right. */
+async function recordsBehind(config: Config, logger: Logger): Promise<number> {
+  const { kafkaBrokers: brokers, namespace } = config;
+  if (!(await anyAnswers(brokers))) {
+    const doing = 'counting the records that are not in the tables';
+    throw new PlatformError('KAFKA_UNAVAILABLE', `${doing}: nothing answers at "${brokers.join(',')}"; check KAFKA_BROKERS and the broker`);
+  }
+  const kafka = connectKafka({ ...kafkaOptionsOf(config), clientId: 'turnstream-status', codec: createCodec(), logger, wholeTurns: false });
+  try {
+    return await countBehind(kafka, groupsOf(namespace).warehouse);
+  } finally {
+    await kafka.close();
+  }
 }
