@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
+import { turnFieldKinds } from '../../schemas/rollouts/turn.ts';
+import { topicOf } from '../../schemas/subjects.ts';
 import { toolStatuses, trajectoryFates, trajectoryStatuses, purposes } from '../api/values.ts';
 import { firstRequests } from './app/data/addresses.ts';
+import { liveTypes } from './app/data/live-shapes.ts';
 import { filters } from './app/pages/filters.ts';
+import { turnsUrl } from './app/pages/turn-columns.ts';
 import { documentPolicy, pagePaths } from './dashboard.route.ts';
 import { readSite } from './site.ts';
 
@@ -95,4 +99,13 @@ it('is absent if it was not built', async () => {
 it('offers the filter values that the API accepts', () => {
   const kindOf = (name: string): unknown => filters.find((filter) => filter.name === name)?.kind;
   expect(['status', 'tool_status', 'purpose', 'fate'].map(kindOf)).toEqual([trajectoryStatuses, toolStatuses, purposes, trajectoryFates]);
+});
+
+it('follows only types of events that exist', () => {
+  expect(Object.keys(topicOf)).toEqual(expect.arrayContaining([...liveTypes]));
+});
+
+it('requests every field of a turn for its raw view', () => {
+  const url = new URL(turnsUrl({ run: 'a', id: 'a-g1.0', attempt: 0, first: 3, last: 3 }, 'raw'), 'http://localhost');
+  expect(url.searchParams.get('fields')?.split(',').sort()).toEqual(Object.keys(turnFieldKinds).sort());
 });

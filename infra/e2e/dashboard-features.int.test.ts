@@ -192,6 +192,43 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await journey.page.locator('[role=alert]', { hasText: 'regular expression' }).waitFor();
   });
 
+  it('goes from attempt to attempt and on to the group mates, and keeps the view', async () => {
+    await open(`${run}/t/${longRun}-g000003.1?view=raw`);
+    await journey.page.locator('.pane pre', { hasText: '"prompt_ids"' }).waitFor();
+    const shown = () => journey.page.locator('[aria-label="Group mates"] [aria-current=page]').innerText();
+    await expect.poll(shown).toMatch(/^1: [\d.]+$/);
+    expect(await journey.page.locator('[aria-label="Group mates"] a').count()).toBe(4);
+    for (const [key, sample] of [
+      ['l', '2'],
+      ['l', '3'],
+      ['h', '2'],
+    ] as const) {
+      await press(key);
+      await journey.page.locator('[aria-label="Group mates"] [aria-current=page]', { hasText: new RegExp(`^${sample}:`) }).waitFor();
+    }
+    expect(journey.page.url()).toContain(`/t/${longRun}-g000003.2?`);
+    expect(new URL(journey.page.url()).searchParams.get('view')).toBe('raw');
+  });
+
+  it('shows every tool call of a turn that made several', async () => {
+    const trajectory = `${longRun}-g000005.0`;
+    const further = `['lookup'] as more_tools, ['{"page":7}'] as more_tool_arguments, ['error'] as more_tool_statuses,
+      ['not_found'] as more_tool_error_types, [12.5] as more_tool_ms, ['No such page.'] as more_tool_results,
+      [13] as more_tool_result_chars`;
+    const like = `select * from turns where run_id = '${longRun}' and trajectory_id = '${trajectory}' and turn = 2 limit 1`;
+    await journey.world.store.command(
+      `insert into turns select * replace (3 as turn, _offset + 900000 as _offset, ${further}) from (${like})`,
+    );
+    for (const view of ['turn', 'transcript']) {
+      await open(`${run}/t/${trajectory}?turn=3&view=${view}`);
+      await journey.page.locator('.pane h3', { hasText: 'Called lookup' }).locator('.badge.bad', { hasText: 'not_found' }).waitFor();
+      await journey.page.locator('.pane pre', { hasText: 'No such page.' }).waitFor();
+    }
+    await journey.world.store.command(
+      `alter table turns delete where _offset >= 900000 and run_id = '${longRun}' settings mutations_sync = 2`,
+    );
+  });
+
   it('colors tokens by the advantage of their trajectory', async () => {
     await seedTokenTurn(journey.world.store);
     const { trajectory } = tokenTurn;

@@ -4,7 +4,7 @@ import { longRun, longTrajectory } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
 import { turn } from '../testing/rollout-events.ts';
-import { outgoing } from '../testing/events.ts';
+import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 
 const run = `/runs/${longRun}`;
 
@@ -12,23 +12,6 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   const journey = startJourneys();
   const { open } = journey;
   const text = (wanted: string | RegExp) => journey.page.getByText(wanted).first().waitFor();
-
-  it('draws the flow, zooms, and restores the same window from the address', async () => {
-    await open(`${run}/flow`);
-    await text(/All [\d,]+ trajectories/);
-    await journey.page.locator('canvas.flow').hover({ position: { x: 600, y: 60 } });
-    await text(/flew .*, (trained|discarded|open)/);
-    await journey.page.mouse.wheel(0, -400);
-    await journey.page.waitForURL(/from=\d+&to=\d+/);
-    const zoomed = journey.page.url();
-    await journey.page.reload();
-    await journey.page.locator('canvas.flow').waitFor();
-    expect(journey.page.url()).toBe(zoomed);
-    await journey.page.keyboard.press('2');
-    await journey.page.locator('.chip[aria-pressed=false]', { hasText: 'discarded' }).waitFor();
-    await journey.page.locator('canvas.flow').click({ position: { x: 600, y: 60 } });
-    await journey.page.locator('.fate').waitFor();
-  });
 
   it('links from the overview through an advisory to its evidence', async () => {
     await open(run);
@@ -50,22 +33,53 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await expect.poll(() => journey.page.locator('[aria-label="By step"] tbody td').first().innerText()).toBe('3');
   });
 
-  it('overlays runs and lists their differences', async () => {
-    await open('/compare');
-    await text('Choose two or more runs.');
-    await journey.page.locator('.chip', { hasText: longRun }).click();
-    await journey.page.locator('.chip', { hasText: storyRun }).click();
-    await journey.page.locator('[aria-label=Differences] td', { hasText: 'dataset' }).waitFor();
-    expect(await journey.page.locator('.u-over').count()).toBe(6);
-    await journey.page.getByText('First difference of the ledgers').click();
-    await text('First difference: step 1');
-  });
-
   it('shows evaluations with intervals and their answers', async () => {
     await open('/evaluations');
     await journey.page.getByText('eval-1').click();
     await journey.page.locator('[aria-label=Answers] tbody tr').first().waitFor();
     await text('By level, with 95 % intervals');
+  });
+
+  it('follows evaluations from their start to their end', async () => {
+    const { store, log } = journey.world;
+    const [evaluation, random] = [{ evaluation_id: 'eval-live', run_id: storyRun }, seeded(1)] as const;
+    const add = (event: string, offset: number): Promise<void> =>
+      store.command(
+        `insert into evaluation_events (evaluation_id, run_id, event, dataset, split, occurred_at, _topic, _partition, _offset, _timestamp)
+         select 'eval-live', '${storyRun}', '${event}', 'factbook', 'heldout', now64(6), 'turnstream.evaluations', 40, ${offset}, now64(3)`,
+      );
+    await open('/evaluations');
+    await journey.page.locator('.top .live', { hasText: '●' }).waitFor();
+    const row = journey.page.locator('[aria-label=Evaluations] tr', { hasText: 'eval-live' });
+    await add('started', 0);
+    await log.writer().append([outgoing('EvaluationStarted', randomEvent('EvaluationStarted', random, evaluation))]);
+    await row.getByText('running').waitFor();
+    const connected = journey.page.waitForResponse(/\/v1\/live\?.*type=AnswerScored/);
+    await row.getByRole('link', { name: 'eval-live' }).click();
+    await connected;
+    await journey.page.locator('.head .badge', { hasText: 'running' }).waitFor();
+    await journey.page.locator('.top .live', { hasText: '●' }).waitFor();
+    await log.writer().append([outgoing('AnswerScored', randomEvent('AnswerScored', random, evaluation))]);
+    await journey.page.getByRole('button', { name: '1 since: show' }).waitFor();
+    await add('completed', 1);
+    await log.writer().append([outgoing('EvaluationCompleted', randomEvent('EvaluationCompleted', random, evaluation))]);
+    await journey.page.locator('.head .badge', { hasText: 'completed' }).waitFor();
+  });
+
+  it('asks every 15 s how a run does that writes nothing, and says what its trainer does', async () => {
+    await journey.page.clock.install();
+    const again = async (): Promise<void> => {
+      const asked = journey.page.waitForRequest((request) => request.url().endsWith(`/v1${run}/advisories`));
+      await journey.page.clock.fastForward(15_000);
+      await asked;
+    };
+    await open(run);
+    await text('newest entry TrajectoryExpired');
+    await journey.page.locator('.stat', { hasText: 'Trainer' }).getByText('silent').waitFor();
+    await again();
+    await open(`${run}/advisories`);
+    await text('The tool search was out');
+    await again();
   });
 
   it('finds a text in a run, and opens the turn', async () => {
@@ -82,7 +96,13 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   it('aligns two attempts at one question', async () => {
     await open(`${run}/steps/50`);
     await journey.page.locator('tr.group a').first().click();
-    await text(/standard deviation|nothing to learn/);
+    await text(/over the 4 attempts that counted: rewards .* standard deviation/);
+    const formula = journey.page.locator('[aria-label=Attempts] td', { hasText: /^\([\d.]+ − [\d.]+\) \/ [\d.]+ = -?[\d.]+$/ });
+    await expect.poll(() => formula.count()).toBe(4);
+    const board = journey.page.locator('[aria-label="Aligned calls"]');
+    await expect.poll(() => board.locator('thead th').count()).toBe(4);
+    expect(await board.locator('tbody tr').count()).toBeGreaterThan(2);
+    expect(await board.locator('td a').first().getAttribute('href')).toMatch(/\?attempt=0&turn=0$/);
     await journey.page.locator('.diff .turn').first().waitFor();
     const before = journey.page.url();
     await journey.page.keyboard.press('l');
@@ -138,6 +158,68 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await expect.poll(() => journey.page.locator('.tail-row').count()).toBe(before + 1);
     await journey.page.locator('.tail-row a').first().click();
     await journey.page.locator('.fate').waitFor();
+  });
+
+  it('is usable with the keyboard alone: links, buttons, charts, and the strip of the flow', async () => {
+    const { keyboard } = journey.page;
+    const focused = () => journey.page.evaluate<string>("document.activeElement?.textContent.trim() ?? ''");
+    const tabTo = async (name: string): Promise<void> => {
+      for (let tabs = 0; tabs < 60; tabs += 1) {
+        await keyboard.press('Tab');
+        if ((await focused()) === name) return;
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    await open('/');
+    await journey.page.locator('tbody tr').nth(1).waitFor();
+    await tabTo('Skip to the content');
+    await keyboard.press('Enter');
+    await expect.poll(() => journey.page.evaluate<string>("document.activeElement?.id ?? ''")).toBe('main');
+    await tabTo('finished');
+    await keyboard.press('Enter');
+    await journey.page.waitForURL(/status=finished/);
+    // Enter opens the link that has the focus, not the selected row; and the selected row when a key selected it later
+    await open('/');
+    const runs = await journey.page.locator('tbody td:first-child a').allInnerTexts();
+    await keyboard.press('j');
+    await tabTo(runs[1] ?? '');
+    await keyboard.press('Enter');
+    await expect.poll(() => new URL(journey.page.url()).pathname).toBe(`/runs/${encodeURIComponent(runs[1] ?? '')}`);
+    await open('/');
+    await tabTo(runs[1] ?? '');
+    await keyboard.press('j');
+    await keyboard.press('Enter');
+    await expect.poll(() => new URL(journey.page.url()).pathname).toBe(`/runs/${encodeURIComponent(runs[0] ?? '')}`);
+
+    await open(`${run}/curves?series=reward`);
+    await journey.page.locator('.u-over').nth(1).waitFor();
+    const steps = () => journey.page.evaluate<string[]>("[...document.querySelectorAll('.chart')].map((one) => one.dataset.step ?? '')");
+    for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowLeft']) await keyboard.press(key);
+    await expect.poll(async () => (await steps())[0]).toMatch(/^step \d+$/);
+    expect(new Set(await steps()).size).toBe(1);
+    const first = () => Number(new URL(journey.page.url()).searchParams.get('from'));
+    const shown = (step: number) => text(`Steps ${Math.max(1, step).toLocaleString('en-US')} to`);
+    await keyboard.press('+');
+    await journey.page.waitForURL(/from=\d+&to=\d+/);
+    const closer = first();
+    await shown(closer);
+    await keyboard.press('-');
+    await expect.poll(first).toBeLessThan(closer);
+    await shown(first());
+    await keyboard.press('ArrowLeft');
+    const [chosen = ''] = await steps();
+    await keyboard.press('?');
+    for (const does of ['Cursor to the next point', 'Zoom in at the cursor', 'Open the step at the cursor'])
+      await journey.page.locator('dialog dd', { hasText: does }).waitFor();
+    await keyboard.press('Escape');
+    await journey.page.locator('dialog').waitFor({ state: 'detached' });
+    await keyboard.press('Enter');
+    await journey.page.locator('h1', { hasText: new RegExp(`^${chosen}$`, 'i') }).waitFor();
+
+    await open(`${run}/flow?until=2026-11-20T08:20:00.000Z`);
+    await journey.page.locator('svg.strip').waitFor();
+    await keyboard.press(']');
+    await expect.poll(() => new URL(journey.page.url()).searchParams.get('until') ?? '').toMatch(/T08:(3|4)\d/);
   });
 
   it('opens any page by typing its name', async () => {

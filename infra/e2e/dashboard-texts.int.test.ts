@@ -1,7 +1,7 @@
 // Untrusted texts of models, tools, and web pages must stay plain text; and the fates of samples must agree with the ledger.
 import { describe, expect, it } from 'vitest';
 import { storyRun } from '../testing/api-story.ts';
-import { seedRetries } from '../testing/dashboard-ledger.ts';
+import { collectedRun, RARE, rewoundRun, seedRareFates, seedRetries } from '../testing/dashboard-ledger.ts';
 import { longRun } from '../testing/dashboard-world.ts';
 import { hostileEvaluation, hostileRun, hostileTexts, hostileTool, seedHostileRun } from '../testing/hostile-texts.ts';
 import { linkWithTicket } from '../http/tickets.ts';
@@ -11,9 +11,44 @@ import { hasChromium, startJourneys } from '../testing/journeys.ts';
 
 const allColumns = 'reward,status,fate,answer,worker_id,group_id,question_id,id';
 
+interface SampleFate {
+  readonly run: string;
+  readonly id: string;
+  readonly attempt: number;
+  readonly step: number;
+  readonly fate: string;
+  readonly reason: string;
+}
+
+/** The stage that the page must show last, with whole numbers. */
+function stageOf({ fate, step, reason }: SampleFate): RegExp {
+  const stages: Readonly<Record<string, string>> = {
+    trained: `trained in step ${step}`,
+    discarded: `discarded: ${reason.replaceAll('_', ' ')}`,
+    rewound: 'discarded: rewound',
+    collected: `collected in batch ${step}`,
+    late: 'not counted',
+  };
+  return new RegExp(`${stages[fate] ?? fate}\\b`);
+}
+
 describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
   const journey = startJourneys();
   const { open } = journey;
+
+  /** Opens the sample without loading the page again, and checks its stages. */
+  const expectFate = async (sample: SampleFate): Promise<void> => {
+    const { run, id, attempt, fate } = sample;
+    const url = `/runs/${run}/t/${encodeURIComponent(id)}?attempt=${attempt}`;
+    await journey.page.evaluate<undefined>(`void (history.pushState(null, '', '${url}'), dispatchEvent(new PopStateEvent('popstate')))`);
+    const stages = journey.page.locator(`main:has-text("${id}") .fate`);
+    await stages
+      .locator('li')
+      .last()
+      .filter({ hasText: stageOf(sample) })
+      .waitFor();
+    if (!['trained', 'rewound'].includes(fate)) expect(await stages.innerText()).not.toContain('trained in step');
+  };
 
   it('shows hostile texts as plain text on every page: no script, no CSP violation, no request to another host', async () => {
     await seedHostileRun(journey.world.store);
@@ -30,6 +65,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
         `/search?run=${hostileRun}&q=script&in=results`,
         `${run}/t/${trajectory}?turn=0&view=raw`,
         `${run}/t/${trajectory}?turn=0&view=tokens`,
+        `${run}/t/${trajectory}?turn=0&view=transcript&find=script`,
       ],
       ...[`${run}/t/${trajectory}?turn=0&view=waterfall`, `${run}/steps`, `${run}/steps/1`, `${run}/ledger`, `${run}/curves`],
       ...[`/compare?runs=${hostileRun},${longRun}`, `/evaluations/${hostileEvaluation}`, `${run}/tools/${encodeURIComponent(hostileTool)}`],
@@ -59,12 +95,25 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     expect(shown).toContain('<script>');
     expect(shown).toContain('‹U+202E›');
     expect(hostileTexts).toHaveLength(200);
+    // hidden characters are marks everywhere in a turn, also in its worker and its reason to finish, and in the names of tools
+    for (const [number, head] of [
+      [4, 'h2'],
+      [7, 'h3'],
+    ] as const) {
+      await open(`${run}/t/${encodeURIComponent(`${hostileRun}-g0.1`)}?attempt=0&turn=${number}&view=turn`);
+      const pane = journey.page.locator('.pane');
+      await pane.locator(`${head} bdi`, { hasText: '‹U+202E›' }).first().waitFor();
+      expect(await pane.innerText()).toContain('‹U+FEFF›‹U+061C›‹U+00AD›‹U+034F›‹U+180E›‹U+2029›‹U+FE0F›‹U+E0041›‹U+E0100›');
+      expect(await pane.innerText()).not.toMatch(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u);
+    }
+    await open(run);
+    await journey.page.locator('a[href*="trajectories?tool="] bdi', { hasText: '‹U+E0041›' }).first().waitFor();
   }, 240_000);
 
   it('shows the same fate as the ledger for 200 samples, including attempts that were given up and repeated', async () => {
     await seedRetries(journey.world.store);
-    const rows = await journey.world.store.query<{ id: string; attempt: number; step: number; fate: string; reason: string }>(
-      `select * from (
+    const rows = await journey.world.store.query<SampleFate>(
+      `select *, {run:String} as run from (
          select trajectory_id as id, attempt, step, 'trained' as fate, '' as reason, 0 as kind from step_trajectories where run_id = {run:String}
          union all
          select trajectory_id, attempt, toInt32(version + 1), 'discarded', toString(reason), 1 from discarded_trajectories where run_id = {run:String}
@@ -78,15 +127,42 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     expect(rows.filter(({ attempt }) => attempt > 0).length).toBeGreaterThan(50);
     expect(new Set(rows.map(({ fate }) => fate))).toEqual(new Set(['trained', 'discarded', 'given up']));
     await open(`/runs/${longRun}/steps/1`);
-    for (const { id, attempt, step, fate, reason } of rows) {
-      const url = `/runs/${longRun}/t/${encodeURIComponent(id)}?attempt=${attempt}`;
-      await journey.page.evaluate<undefined>(`void (history.pushState(null, '', '${url}'), dispatchEvent(new PopStateEvent('popstate')))`);
-      const wanted = { trained: `trained in step ${step}`, discarded: `discarded: ${reason.replaceAll('_', ' ')}` }[fate] ?? fate;
-      const stations = journey.page.locator(`main:has-text("${id}") .fate`);
-      await stations.locator('li', { hasText: wanted }).first().waitFor();
-      if (fate !== 'trained') expect(await stations.innerText()).not.toContain('trained in step');
-    }
+    for (const row of rows) await expectFate(row);
   }, 240_000);
+
+  it('shows what the ledger says of samples that were collected, rewound, or finished after their group had closed', async () => {
+    await seedRareFates(journey.world.store);
+    const rows = await journey.world.store.query<SampleFate>(
+      `select run_id as run, trajectory_id as id, attempt, batch as step, 'collected' as fate, '' as reason
+       from collected_trajectories where run_id = {collected:String}
+       union all
+       select run_id, trajectory_id, attempt, step,
+         if((run_id, step) in (select run_id, version from abandoned_versions), 'rewound', 'trained'), ''
+       from step_trajectories where run_id = {rewound:String}
+       union all
+       select run_id, trajectory_id, attempt, toInt32(-1), 'late', '' from expired_attempts
+       where run_id = {late:String} and (trajectory_id, attempt) in (select trajectory_id, attempt from trajectories where run_id = {late:String})`,
+      { params: { collected: collectedRun, rewound: rewoundRun, late: longRun } },
+    );
+    const numbers = ['collected', 'rewound', 'trained', 'late'].map((fate) => rows.filter((row) => row.fate === fate).length);
+    expect(numbers).toEqual([RARE, RARE / 2, RARE / 2, RARE]);
+    await open(`/runs/${longRun}/steps/1`);
+    for (const row of rows) await expectFate(row);
+    // the list and the page agree
+    await open(`/runs/${rewoundRun}/trajectories?fate=discarded`);
+    await journey.page.locator('.body .row', { hasText: 'rewound' }).first().waitFor();
+    expect(await journey.page.locator('.body .row').count()).toBe(RARE / 2);
+  }, 240_000);
+
+  it('opens the attempt that counts where an address names none, and names the attempt in every link and address', async () => {
+    await seedRareFates(journey.world.store);
+    await open(`/runs/${longRun}/t/${longRun}-f3.0`);
+    await journey.page.waitForURL(/attempt=1/);
+    await journey.page.locator('.fate', { hasText: /trained in step 703\b/ }).waitFor();
+    await open(`/runs/${longRun}/trajectories?max_turns=3`);
+    await journey.page.locator('.body .row a').first().waitFor();
+    for (const link of await journey.page.locator('.body .row a').all()) expect(await link.getAttribute('href')).toMatch(/[?&]attempt=\d/);
+  });
 });
 
 describe.skipIf(!hasChromium)('a dashboard with keys', () => {
@@ -100,6 +176,13 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
       await journey.page.locator('input[type=password]').waitFor();
       expect(await journey.barriers()).toEqual([]);
     }
+  });
+
+  it('asks for a key on the live page, which has no data but a stream', async () => {
+    await journey.page.goto(`${journey.world.url}/live`);
+    await journey.page.locator('input[type=password]').fill(key);
+    await journey.page.keyboard.press('Enter');
+    await journey.page.locator('.live', { hasText: '●' }).first().waitFor();
   });
 
   it('asks for a key once, then shows the runs, and rejects a wrong key', async () => {

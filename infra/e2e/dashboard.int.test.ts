@@ -9,6 +9,27 @@ import { storyRun } from '../testing/api-story.ts';
 import { evaluationPair, seedEvaluationPair, seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
 
+/** Runs in the page: the longest bar of the waterfall, in pixels. */
+const LONGEST_BAR = `(() => {
+  const canvas = document.querySelector('canvas.waterfall');
+  const { width, height } = canvas;
+  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+  let longest = 0;
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0, bar = 0; x < width; x += 1) {
+      bar = data[4 * (y * width + x) + 3] > 0 ? bar + 1 : 0;
+      longest = Math.max(longest, bar);
+    }
+  return longest;
+})()`;
+/** Runs in the page: whether the selected turn is at the top of the transcript. */
+const SELECTED_AT_TOP = `(() => {
+  const pane = document.querySelector('.pane.transcript');
+  const { top } = pane.getBoundingClientRect();
+  const at = pane.querySelector('[aria-current]')?.getBoundingClientRect();
+  return at !== undefined && at.top <= top + 24 && at.bottom > top;
+})()`;
+
 describe.skipIf(!hasChromium)('the dashboard', () => {
   const journey = startJourneys();
   const { open } = journey;
@@ -81,7 +102,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.getByText('This is not a valid regular expression.').waitFor();
   });
 
-  it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory])(
+  it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory, `${trajectory}?view=transcript&turn=15000`])(
     'asks for at most six answers at %s, each once',
     async (path) => {
       const asked: string[] = [];
@@ -153,6 +174,57 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(journey.page.url()).toContain('view=waterfall');
     await journey.page.reload();
     await journey.page.locator('.reader.waterfall .turn-row').first().waitFor();
+  });
+
+  it('scales the waterfall to the turns in view or to the whole attempt, and keeps the choice in the address', async () => {
+    await open(`${trajectory}?view=waterfall&turn=15000`);
+    const longestBar = () => journey.page.evaluate<number>(LONGEST_BAR);
+    await expect.poll(longestBar).toBeGreaterThan(10);
+    await journey.page.keyboard.press('x');
+    await journey.page.waitForURL(/scale=whole/);
+    await expect.poll(longestBar).toBeLessThan(5);
+    await journey.page.reload();
+    await journey.page.locator('.chip[aria-pressed=true]', { hasText: 'whole attempt' }).click();
+    await journey.page.locator('.chip', { hasText: 'turns in view' }).click();
+    await expect.poll(longestBar).toBeGreaterThan(10);
+    expect(journey.page.url()).not.toContain('scale=');
+    expect(await journey.barriers()).toEqual([]);
+  });
+
+  it('shows an attempt of any length as one text, in which scrolling selects the turn at the top', async () => {
+    await open(`${trajectory}?view=transcript&turn=15000&find=${NEEDLE.word}`);
+    const turnOf = (turn: number) => journey.page.locator(`.pane.transcript [data-turn="${turn}"]`);
+    const turnInAddress = () => Number(new URL(journey.page.url()).searchParams.get('turn'));
+    await turnOf(15_000).waitFor();
+    await expect.poll(() => journey.page.evaluate<boolean>(SELECTED_AT_TOP)).toBe(true);
+    await journey.page.locator('.pane.transcript').hover();
+    for (const [by, isThere] of [
+      [900, () => turnInAddress() > 15_040],
+      [-900, () => turnInAddress() < 14_990],
+    ] as const) {
+      await expect
+        .poll(async () => {
+          await journey.page.mouse.wheel(0, by);
+          return isThere();
+        })
+        .toBe(true);
+      await expect.poll(async () => Number(await selected()) === turnInAddress()).toBe(true);
+      await expect.poll(() => journey.page.evaluate<boolean>(SELECTED_AT_TOP)).toBe(true);
+      expect(await journey.page.locator('.pane.transcript [data-turn]').count()).toBeLessThanOrEqual(32);
+    }
+    await journey.page.keyboard.press('n');
+    await turnOf(NEEDLE.turn).locator('pre', { hasText: NEEDLE.word }).waitFor();
+    const marked = "[...(CSS.highlights.get('found') ?? [])].map(String)";
+    await expect.poll(() => journey.page.evaluate<string[]>(marked)).toEqual([NEEDLE.word]);
+    await journey.page.keyboard.press('End');
+    await turnOf(LONG_TURNS - 1).waitFor();
+    await journey.page.keyboard.press('k');
+    await expect.poll(selected).toBe(String(LONG_TURNS - 2));
+    expect(await journey.page.locator('*').count()).toBeLessThan(2_500);
+    await journey.page.reload();
+    await journey.page.locator(`[data-turn="${LONG_TURNS - 2}"][aria-current=true]`).waitFor();
+    expect(turnInAddress()).toBe(LONG_TURNS - 2);
+    expect(await journey.barriers()).toEqual([]);
   });
 
   it('finds a word in rows that are not rendered', async () => {

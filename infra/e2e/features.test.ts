@@ -1,11 +1,11 @@
-// The table of features names a journey for every yes, and each is a test of that name.
+// The table of features names one or more journeys for every yes, and each is a test of that name.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 const page = readFileSync('infra/docs/reference/dashboards.md', 'utf8');
 const rows = [...page.matchAll(/^\| (.+?) +\| (yes|later) +\| (.+?) +\|$/gm)].map(([, feature = '', has = '', shown = '']) => ({
   ...{ feature, has },
-  link: /^\[(.+)\]\(\.\.\/\.\.\/e2e\/(.+)\)$/.exec(shown),
+  links: shown.split('), ').map((link) => /^\[(.+)\]\(\.\.\/\.\.\/e2e\/([^)]+)\)?$/.exec(link)),
 }));
 const own = rows.slice(
   0,
@@ -18,8 +18,10 @@ describe('the features of the dashboard', () => {
     expect(new Set(own.map(({ feature }) => feature)).size).toBe(own.length);
   });
 
-  it.each(own.filter(({ has }) => has === 'yes'))('$feature is shown by a journey', ({ link }) => {
-    const [, title = '', file = ''] = link ?? [];
-    expect(readFileSync(`infra/e2e/${file}`, 'utf8')).toContain(`it('${title}'`);
+  it.each(own.filter(({ has }) => has === 'yes'))('$feature is shown by a journey', ({ links }) => {
+    for (const link of links) {
+      const [, title = '', file = ''] = link ?? [];
+      expect(readFileSync(`infra/e2e/${file}`, 'utf8')).toContain(`it('${title}'`);
+    }
   });
 });

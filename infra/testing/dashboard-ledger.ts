@@ -1,5 +1,6 @@
-// Small runs whose ledgers the tables can check: one that is intact, and one in which two entries name the same previous entry.
-import type { Store } from '../../streams/core/ports.ts';
+// Small runs whose ledgers the tables can check: one that is intact, and one in which two entries name the same previous entry. And what a
+// ledger says of samples that were given up, repeated, collected, or rewound.
+import type { Row, Store } from '../../streams/core/ports.ts';
 import { longRun } from './dashboard-world.ts';
 import { GENESIS } from '../../streams/ledger/chain.ts';
 
@@ -102,4 +103,55 @@ export async function seedRetries(store: Store): Promise<void> {
     odd.map(({ discarded }) => discarded),
     'retries-discarded',
   );
+}
+
+export const collectedRun = 'fates-collected';
+export const rewoundRun = 'fates-rewound';
+/** Samples of each rare fate. */
+export const RARE = 20;
+/** Version that the rewind went back to. */
+const KEPT_VERSION = 10;
+
+const hour = (number: number): string => `2026-11-22 ${String(number).padStart(2, '0')}:00:00.000000`;
+
+/** The rows of one sample in each of the runs. */
+function rareSample(index: number): Readonly<Record<string, readonly Row[]>> {
+  const of = (run: string, attempt: number): Row => ({
+    ...{ run_id: run, group_id: `${run}-f${index}`, trajectory_id: `${run}-f${index}.0`, attempt },
+    ...place(61, 10 * index + 2 * [collectedRun, rewoundRun, longRun].indexOf(run) + attempt),
+  });
+  const ended = (run: string, attempt: number, at: string): Row => ({
+    ...of(run, attempt),
+    ...{ purpose: 'train', worker_id: 'worker-1', question_id: 'q-1', question: 'Which river?', answer: 'The Nile', status: 'answered' },
+    ...{ reward: 0.5, turns: 2, started_at: hour(8), finished_at: at, occurred_at: at },
+  });
+  const kept = { sequence: 50_000 + index, reward: 0.5, advantage: 0.25, at: hour(10) };
+  const given = { sequence: 70_000 + index, reason: 'silent', next_attempt: 1, at: hour(9) };
+  return {
+    trajectories: [ended(collectedRun, 0, hour(9)), ended(rewoundRun, 0, hour(9)), ended(longRun, 0, hour(11)), ended(longRun, 1, hour(9))],
+    collected_trajectories: [{ ...of(collectedRun, 0), ...kept, batch: index + 1 }],
+    step_trajectories: [
+      { ...of(rewoundRun, 0), ...kept, step: index + 1 },
+      { ...of(longRun, 1), ...kept, step: 700 + index },
+    ],
+    expired_attempts: [{ ...of(longRun, 0), ...given }],
+  };
+}
+
+/**
+ * Samples of a run that is collected; of a run whose rewind abandoned its later half; and samples of the long run whose first attempt was
+ * given up, and finished after a step had trained on the second one.
+ */
+export async function seedRareFates(store: Store): Promise<void> {
+  const samples = Array.from({ length: RARE }, (_, index) => rareSample(index));
+  for (const table of Object.keys(samples[0] ?? {})) {
+    await store.insert(
+      table,
+      samples.flatMap((sample) => sample[table] ?? []),
+      `rare-${table}`,
+    );
+  }
+  const abandoned = Array.from({ length: RARE - KEPT_VERSION }, (_, index) => KEPT_VERSION + 1 + index);
+  const rewind = { run_id: rewoundRun, version: RARE + 1, to_version: KEPT_VERSION, abandoned, trajectories: abandoned.length };
+  await store.insert('rewinds', [{ ...rewind, sequence: 60_000, at: hour(12), ...place(62, 0) }], 'rare-rewind');
 }

@@ -133,7 +133,7 @@ export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigur
 }
 
 export async function trajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
-  const path = `${measured.url}/runs/${longRun}/t/${longTrajectory}`;
+  const path = `${measured.url}/runs/${longRun}/t/${longTrajectory}?attempt=0`;
   const open = async (page: Page): Promise<void> => {
     await page.goto(path, { waitUntil: 'commit' });
     await page.locator('.turn-row').first().waitFor();
@@ -213,7 +213,7 @@ export async function framesOf(
 
 export async function scrollSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
   return fresh(measured, async (page) => {
-    await page.goto(`${measured.url}/runs/${longRun}/t/${longTrajectory}?turn=29000`);
+    await page.goto(`${measured.url}/runs/${longRun}/t/${longTrajectory}?attempt=0&turn=29000`);
     await page.locator('.turn-row').first().waitFor();
     await page.locator('.turn-list .rows').hover();
     const { fps, longestMs } = await framesOf(page, 5, async () => page.mouse.wheel(0, -600));

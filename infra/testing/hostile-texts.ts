@@ -23,7 +23,7 @@ const seeds: readonly string[] = [
   `{{constructor.constructor('${mark}')()}}`,
   '${' + mark + '}',
   `</textarea></pre></script><script>${mark}</script>`,
-  '\u202eexe.txt\u202c \u200bhidden\ufeff',
+  '\u202eexe.txt\u202c \u200bhidden\ufeff\u061c\u00ad\u034f\u180e\u2029\ufe0f\u{e0041}\u{e0100}',
   '\u001b[31mred\u001b[0m\u001b]8;;https://evil.example\u0007link\u001b]8;;\u0007',
   `{"__proto__": {"onerror": "${mark}"}, "html": "<b>bold</b>"}`,
 ];

@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { age, duration, figure, percent, versions } from './kit/format.ts';
 import { visible } from './kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from './kit/window.ts';
-import { columnsOf, placeOfStep, placesOf, stepsBetween } from './charts/columns.ts';
-import { axisIn, chartsLike, isEmpty, mainCharts, reduction } from './charts/figures.ts';
+import { columnsOf, placeOfStep, placesOf, stepOf, stepsBetween, zoomSteps } from './charts/columns.ts';
+import { axisIn, chartsLike, isEmpty, mainCharts, reduction, reductionOf } from './charts/figures.ts';
 import { firstRequests } from './data/addresses.ts';
 import { isUnder, waitFor } from './data/answer-cache.ts';
-import { fateOf } from './pages/fate.ts';
+import type { ApiTrajectory, ApiTrajectoryReport } from './data/shapes.ts';
+import { countedAttempt, fateOf } from './pages/fate.ts';
 import { filterQuery } from './pages/filters.ts';
 import { failures, minimap, nextOf, placeOf, rowAt, spanOf } from './pages/outline.ts';
 import { pressKey, SEQUENCE_MS } from './shell/key-sequences.ts';
@@ -36,6 +37,9 @@ describe('figures', () => {
 it('texts show hidden characters', () => {
   expect(visible('a\u202eb\u200bc\u0007')).toBe('a‹U+202E›b‹U+200B›c‹U+0007›');
   expect(visible('\u001b[31mred\u001b[0m\n\tplain')).toBe('red\n\tplain');
+  const hidden = ['\u00ad', '\u034f', '\u061c', '\u180e', '\u2028', '\u2029', '\ufe00', '\ufe0f', '\u{e0000}', '\u{e007f}', '\u{e01ef}'];
+  for (const one of hidden) expect(visible(one)).toBe(`‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0') ?? ''}›`);
+  expect(visible('Ouagadougou 東京 é\r\n')).toBe('Ouagadougou 東京 é\r\n');
 });
 
 describe('windows', () => {
@@ -113,6 +117,9 @@ describe('responses', () => {
       expect.stringContaining('/v1/runs/a%20b/curves?points=400&from_step=3&to_step=9&series='),
     ]);
     expect(at('/runs/a/t/a-g1.0?attempt=2')).toEqual(['/v1/trajectories/a-g1.0?run=a', '/v1/trajectories/a-g1.0/outline?run=a&attempt=2']);
+    // which attempt counts is in the report
+    expect(at('/runs/a/t/a-g1.0')).toEqual(['/v1/trajectories/a-g1.0?run=a']);
+    expect(at('/runs/a/t/a-g1.0?attempt=0')).toHaveLength(2);
     expect([at('/').length, at('/sql')]).toEqual([1, []]);
   });
 });
@@ -180,6 +187,16 @@ describe('curves', () => {
     const other = { every: 1, steps: [2, 3], first_steps: [2, 3], series: { a: [5, 6] } };
     const [x, last, , , theirs] = columnsOf({ own, others: [other] }, { title: 'A', series: ['a'] });
     expect([x, last, theirs]).toEqual([Float64Array.of(1, 2, 3), [1, undefined, null], [undefined, 5, 6]]);
+    const banded = { ...other, every: 2, low: { a: [4, 5] }, high: { a: [7, 8] } };
+    const [, , , , , low, high] = columnsOf({ own, others: [banded] }, { title: 'A', series: ['a'] });
+    expect([low, high]).toEqual([
+      [undefined, 4, 5],
+      [undefined, 7, 8],
+    ]);
+    expect([reductionOf('b', banded), reductionOf('b', { ...other, steps: [] })]).toEqual([
+      'b: 1 point = 2 steps: last value, band from least to most',
+      'b has no steps here',
+    ]);
   });
 
   it('map back to steps from any axis', () => {
@@ -192,7 +209,22 @@ describe('curves', () => {
       [1, 4],
       [3, 6],
     ]);
+    expect([stepOf(over, 'step', 4), stepOf(over, 'version', 14), stepOf(over, 'time', start + 10)]).toEqual([4, 4, 4]);
     expect([placeOfStep(over, 'time', 3), placeOfStep(over, 'version', 99), placeOfStep(over, 'step', 3)]).toEqual([start + 10, 16, 3]);
+  });
+
+  it('are zoomed around a step, which keeps its place, up to the ends of the run', () => {
+    const shown = { steps: [150, 200], first_steps: [101, 151] };
+    const whole = { from: undefined, to: undefined };
+    const asked = { from: 101, to: 200 };
+    expect(zoomSteps(shown, { at: 150, direction: 'in', asked: whole })).toEqual({ from: 125, to: 175 });
+    expect(zoomSteps(shown, { at: 150, direction: 'out', asked })).toEqual({ from: 51, to: 251 });
+    expect(zoomSteps(shown, { at: 200, direction: 'out', asked: { from: 101, to: 251 } })).toEqual({ from: 1, to: undefined });
+    expect(zoomSteps(shown, { at: 999, direction: 'out', asked: { from: 0, to: 200 } })).toEqual({ from: undefined, to: 201 });
+    expect(zoomSteps(shown, { at: 150, direction: 'out', asked: whole })).toEqual(whole);
+    const single = { steps: [7], first_steps: [7] };
+    expect(zoomSteps(single, { at: 7, direction: 'in', asked: { from: 7, to: 7 } })).toEqual({ from: 7, to: 7 });
+    expect(zoomSteps(single, { at: 7, direction: 'out', asked: { from: 7, to: 7 } })).toEqual({ from: 6, to: 8 });
   });
 
   it('are selected by a pattern', () => {
@@ -210,6 +242,7 @@ describe('the fate of a sample', () => {
     started_at: null,
     worker_id: '',
     expired_reason: '',
+    expired_at: null,
     result: null,
   };
   const report = {
@@ -220,7 +253,9 @@ describe('the fate of a sample', () => {
     question: 'Q',
     attempts: [attempt],
     training: [],
+    collected: [],
     discarded: [],
+    rewound: [],
   };
   it('ends at the last stage in the log', () => {
     expect(fateOf(report, 0).map(({ name, state }) => [name, state])).toEqual([
@@ -237,5 +272,42 @@ describe('the fate of a sample', () => {
     expect(fateOf({ ...report, training, discarded }, 0).at(-1)).toMatchObject({ name: 'trained in step 4', step: 4 });
     expect(fateOf({ ...report, purpose: 'eval' }, 0).at(-1)).toMatchObject({ name: 'never trained on' });
     expect(fateOf(report, 7)).toEqual([]);
+  });
+
+  const result = { status: 'answered', reward: 0.5, finished_at: '2026-01-01T00:00:09Z' } as ApiTrajectory;
+  const namesOf = (told: Partial<ApiTrajectoryReport>, number = 0): readonly string[] =>
+    fateOf({ ...report, ...told }, number)
+      .slice(2)
+      .map(({ name }) => name);
+  const account = { attempt: 0, advantage: 0.5, staleness_total: 1, queue_ms: 5, at: null };
+
+  it('is that of its batch in a run that is not trained, and that of a rewind after its step', () => {
+    const ended = { attempts: [{ ...attempt, result }] };
+    expect(namesOf({ ...ended, collected: [{ ...account, batch: 3 }] })).toEqual(['answered', 'collected in batch 3']);
+    const training = [{ ...account, step: 4 }];
+    expect(namesOf({ ...ended, training })).toEqual(['answered', 'trained in step 4']);
+    const rewound = [{ attempt: 0, version: 9, to_version: 2, at: null }];
+    expect(namesOf({ ...ended, training, rewound })).toEqual(['answered', 'trained in step 4', 'discarded: rewound']);
+  });
+
+  it('says that an attempt was given up, before or after it finished, and that it does not count once its group has closed', () => {
+    const given = (at: string) => ({ ...attempt, result, expired_reason: 'silent', expired_at: `2026-01-01T00:00:0${at}Z` });
+    expect(namesOf({ attempts: [given('1')] })).toEqual(['given up', 'answered', 'not decided']);
+    expect(namesOf({ attempts: [given('1')], training: [{ ...account, attempt: 1, step: 4 }] })).toEqual([
+      'given up',
+      'answered',
+      'not counted',
+    ]);
+    const discarded = [{ attempt: 0, reason: 'incomplete', version: 3, staleness_total: 1, at: null }];
+    expect(namesOf({ attempts: [given('9')], discarded })).toEqual(['answered', 'given up', 'discarded: incomplete']);
+  });
+
+  it('is shown of the attempt that was kept, or else of the first one with a result', () => {
+    const attempts = [attempt, { ...attempt, attempt: 1, result }, { ...attempt, attempt: 2, result }];
+    expect(countedAttempt({ ...report, attempts })).toBe(1);
+    expect(countedAttempt({ ...report, attempts: [attempt, { ...attempt, attempt: 1 }] })).toBe(0);
+    expect(countedAttempt({ ...report, attempts, training: [{ ...account, attempt: 2, step: 4 }] })).toBe(2);
+    expect(countedAttempt({ ...report, attempts, collected: [{ ...account, attempt: 2, batch: 4 }] })).toBe(2);
+    expect(countedAttempt({ ...report, attempts: [] })).toBe(0);
   });
 });

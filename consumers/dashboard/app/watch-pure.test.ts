@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { alignRuns } from './charts/columns.ts';
-import { barAt, longestOf, moveWindow, packFlow } from './charts/flow-layout.ts';
+import { barAt, longestOf, moveWindow, nextBar, packFlow } from './charts/flow-layout.ts';
 import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './data/live-shapes.ts';
 import type { ApiCurves } from './data/shapes.ts';
 import type { ApiFlow } from './data/watch-shapes.ts';
@@ -45,6 +45,38 @@ describe('the flow', () => {
         expect(first <= start && end >= start).toBe(true);
       }),
     );
+  });
+
+  it('puts each bar into the first free lane, also if thousands run at once', () => {
+    const most = 5_000;
+    const together = Array.from({ length: most }, (_, at) => [at, 2 * most] as const);
+    const { lanes, laneOf } = packFlow(flowOf([...together, [2 * most, 2 * most + 1]]), 0);
+    expect([lanes, laneOf[0], laneOf[most - 1], laneOf[most]]).toEqual([most, 0, most - 1, 0]);
+  });
+
+  it('has the time at which each bar becomes too old', () => {
+    const flow = flowOf([
+      [0, 50],
+      [10, 60],
+      [20, 30],
+    ]);
+    const versions = { numbers: [2, 3, 4], at_ms: [5, 25, 45] };
+    const aging = { ...flow, max_staleness: 1, versions, columns: { ...flow.columns, version_first: [1, 2, 4] } };
+    expect([...packFlow(aging, 0).bounds]).toEqual([25, 45, Infinity]);
+    expect([...packFlow({ ...aging, max_staleness: null }, 0).bounds]).toEqual([Infinity, Infinity, Infinity]);
+  });
+
+  it('goes from bar to bar in order of start, past outcomes that are dimmed', () => {
+    const flow = flowOf([
+      [0, 9],
+      [1, 9],
+      [2, 9],
+      [3, 9],
+    ]);
+    const mixed = { ...flow, fates: ['trained', 'lost'], columns: { ...flow.columns, fate: [0, 1, 0, 1] } };
+    const next = (from: number, by: 1 | -1, fate: string): number => nextBar(mixed, from, { by, fates: new Set([fate]) });
+    expect([next(-1, 1, 'lost'), next(1, 1, 'lost'), next(3, 1, 'lost')]).toEqual([1, 3, -1]);
+    expect([next(4, -1, 'trained'), next(2, -1, 'trained'), next(0, -1, 'trained')]).toEqual([2, 0, -1]);
   });
 
   it('keeps its window within the data, and zooms around the pointer', () => {
@@ -107,6 +139,8 @@ describe('the tail', () => {
 
   it('leads to the turn or the step that an event is about', () => {
     expect(linkOf(event(1))).toBe('/runs/run-a/t/run-a-g1.0?attempt=1&turn=7');
+    const first = { run_id: 'run-a', trajectory_id: 'run-a-g1.0', attempt: 0 };
+    expect(linkOf(event(1, { event: first }))).toBe('/runs/run-a/t/run-a-g1.0?attempt=0');
     expect(linkOf(event(1, { type: 'StepCompleted', event: { run_id: 'a', step: 4 } }))).toBe('/runs/a/steps/4');
     expect(linkOf(event(1, { event: { run_id: 'a' } }))).toBe('/runs/a');
     expect(linkOf(event(1, { event: {} }))).toBeUndefined();
@@ -135,6 +169,12 @@ describe('bytes, excerpts, and runs side by side', () => {
       [5, 6, null],
       [null, 7, 8],
     ]);
+  });
+
+  it('have a band where a point is several steps', () => {
+    const wide: ApiCurves = { every: 2, steps: [2], first_steps: [1], series: { a: [5] }, low: { a: [4] }, high: { a: [9] } };
+    const single: ApiCurves = { every: 1, steps: [1, 2], first_steps: [1, 2], series: { a: [7, 8] } };
+    expect(alignRuns([wide, single], 'a')).toEqual([Float64Array.of(1, 2), [null, 5], [null, 4], [null, 9], [7, 8]]);
   });
 
   it('are reported as different if discards are distributed unlike what was kept', () => {

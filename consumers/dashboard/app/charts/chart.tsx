@@ -1,14 +1,15 @@
-// One chart of a run: a line through the last value of each bucket, a band from minimum to maximum, and dashed lines for other runs. All
-// charts of a page share a cursor; dragging zooms, and the range is in the address. New data is passed to the existing plot, which draws
-// once per frame.
+// One chart of a run: a line through the last value of each bucket and a band from minimum to maximum, and the same, dashed and paler, for
+// other runs. All charts of a page share a cursor; dragging and keys zoom, and the range is in the address. New data is passed to the
+// existing plot, which draws once per frame.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ApiOutage } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
+import { addKeyedChart } from './chart-keys.ts';
 import { colorOf, theme } from './colors.ts';
-import { columnsOf, placeOfStep, placesOf, stepsBetween } from './columns.ts';
+import { columnsOf, placeOfStep, placesOf, stepOf, stepsBetween } from './columns.ts';
 import { evaluatedAt, isEmpty, type ChartAxis, type ChartSpec } from './figures.ts';
 
 const HEIGHT = 168;
@@ -58,7 +59,9 @@ export function Chart({ curves, spec, onZoom, onOpen, axis = 'step', others = no
       if (host.clientWidth !== made.width) made.setSize({ width: host.clientWidth, height: HEIGHT });
     });
     watch.observe(host);
+    const remove = addKeyedChart({ plot: made, latest });
     return () => {
+      remove();
       watch.disconnect();
       made.destroy();
     };
@@ -130,6 +133,7 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '11px system-ui', size: 26 };
   const lines = spec.series.map((_, at) => colorOf(colors[at] ?? colors[0]));
   const points = { show: spec.sparse === true, size: 5 };
+  const fills = ['40', ...Array.from({ length: others }, () => '1a')].flatMap((alpha) => lines.map((stroke) => `${stroke}${alpha}`));
   return {
     width,
     height: HEIGHT,
@@ -153,11 +157,9 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
         { stroke: `${stroke}80`, width: 1, points: { show: false } },
         { stroke: `${stroke}80`, width: 1, points: { show: false } },
       ]),
-      ...Array.from({ length: others }, (_, at) =>
-        lines.map((stroke) => ({ stroke, width: 1.25, dash: [...(dashes[at] ?? [])], points: { show: false }, spanGaps: true })),
-      ).flat(),
+      ...Array.from({ length: others }, (_, at) => lines.flatMap((stroke) => seriesOfOther(stroke, at))).flat(),
     ],
-    bands: lines.map((stroke, at) => ({ series: [3 + 3 * at, 2 + 3 * at] as [number, number], fill: `${stroke}40` })),
+    bands: fills.map((fill, at) => ({ series: [3 + 3 * at, 2 + 3 * at] as [number, number], fill })),
     hooks: {
       drawClear: [(plot) => shade(plot, latest.current), (plot) => markEvaluations(plot, latest.current)],
       setSelect: [(plot) => zoomTo(plot, latest)],
@@ -165,6 +167,12 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
       ready: [(plot) => openOnClick(plot, latest)],
     },
   };
+}
+
+/** Last, minimum, and maximum of another run. */
+function seriesOfOther(stroke: string, at: number): UPlot.Series[] {
+  const edge = { stroke: `${stroke}40`, width: 1, points: { show: false }, spanGaps: true };
+  return [{ stroke, width: 1.25, dash: [...(dashes[at] ?? [])], points: { show: false }, spanGaps: true }, edge, edge];
 }
 
 function rangeOf(low: number | null, high: number | null, from: number | undefined): [number, number] {
@@ -247,6 +255,6 @@ function openOnClick(plot: UPlot, latest: Latest): void {
     const x = idx === null || idx === undefined ? undefined : plot.data[0][idx];
     if (x === undefined || Math.abs(clientX - down) >= 3) return;
     const { curves, axis, onOpen } = latest.current;
-    onOpen(axis === 'step' ? x : stepsBetween(curves, axis, [x, x])[1]);
+    onOpen(stepOf(curves, axis, x));
   });
 }

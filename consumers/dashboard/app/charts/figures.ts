@@ -85,6 +85,10 @@ export function chartsLike(charts: readonly ChartSpec[], pattern: string): reado
 export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
   every === 1 ? 'every step' : `1 point = ${every} steps: last value, band from least to most`;
 
+/** The same for one of several runs. */
+export const reductionOf = (run: string, curves: ApiCurves): string =>
+  curves.steps.length === 0 ? `${run} has no steps here` : `${run}: ${reduction(curves)}`;
+
 /** True if no value of the chart was recorded, which is not known for a series that was not requested. */
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
   series.every((name) => curves.series[name]?.every((value) => value === null) ?? false);

@@ -1,5 +1,6 @@
 // The layout of the flow: each trajectory goes into the first lane that is free when it starts, so the height shows how many ran at once.
 // No DOM, for tests.
+import { firstAt } from '../data/first-at.ts';
 import type { ApiFlow } from '../data/watch-shapes.ts';
 
 export interface FlowLayout {
@@ -7,6 +8,8 @@ export interface FlowLayout {
   readonly laneOf: Int32Array;
   /** End time of each bar. */
   readonly ends: Float64Array;
+  /** When each bar becomes too old to train on; infinite if it does not. */
+  readonly bounds: Float64Array;
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -22,22 +25,39 @@ const endOf = (flow: ApiFlow, at: number, nowMs: number): number => {
   return decided > 0 ? decided : nowMs;
 };
 
+/**
+ * Takes the first lane that is free at a time. Each node of the tree has the earliest time at which a lane below it is free, so that a
+ * search among thousands of lanes takes a few steps.
+ */
+function createLanes(most: number): (fromMs: number, toMs: number) => number {
+  const leaves = 2 ** Math.ceil(Math.log2(Math.max(1, most)));
+  const freeAt = new Float64Array(2 * leaves).fill(-Infinity);
+  return (fromMs, toMs) => {
+    let node = 1;
+    while (node < leaves) node = 2 * node + ((freeAt[2 * node] ?? 0) <= fromMs ? 0 : 1);
+    const lane = node - leaves;
+    freeAt[node] = toMs;
+    for (node >>= 1; node >= 1; node >>= 1) freeAt[node] = Math.min(freeAt[2 * node] ?? 0, freeAt[2 * node + 1] ?? 0);
+    return lane;
+  };
+}
+
 /** Assigns lanes to bars, which must be sorted by start. */
 export function packFlow(flow: ApiFlow, nowMs: number): FlowLayout {
   const starts = column(flow, 'start_ms');
   const laneOf = new Int32Array(starts.length);
   const ends = Float64Array.from(starts, (_, at) => endOf(flow, at, nowMs));
-  const busyUntil: number[] = [];
-  let endMs = starts[0] ?? 0;
+  const bounds = Float64Array.from(starts, (_, at) => boundOf(flow, at) ?? Infinity);
+  const take = createLanes(starts.length);
+  let [lanes, endMs] = [0, starts[0] ?? 0];
   for (const [at, start] of starts.entries()) {
     const end = ends[at] ?? start;
-    let lane = busyUntil.findIndex((until) => until <= start);
-    if (lane === -1) lane = busyUntil.length;
-    busyUntil[lane] = Math.max(end, start + 1);
+    const lane = take(start, Math.max(end, start + 1));
     laneOf[at] = lane;
+    lanes = Math.max(lanes, lane + 1);
     endMs = Math.max(endMs, end);
   }
-  return { lanes: busyUntil.length, laneOf, ends, startMs: starts[0] ?? 0, endMs };
+  return { lanes, laneOf, ends, bounds, startMs: starts[0] ?? 0, endMs };
 }
 
 /** The first bar that may reach into the window. Bars are sorted by start, and none is longer than the longest. */
@@ -64,6 +84,18 @@ export function barAt(
   for (let bar = firstIn(starts, at.ms, at.longestMs); bar < starts.length && (starts[bar] ?? 0) <= at.ms; bar += 1) {
     if (layout.laneOf[bar] === at.lane && (layout.ends[bar] ?? 0) >= at.ms) return bar;
   }
+  return -1;
+}
+
+interface BarSearch {
+  readonly by: 1 | -1;
+  readonly fates: ReadonlySet<string>;
+}
+
+/** The next or previous bar in order of start that has one of the outcomes; -1 if there is none. */
+export function nextBar(flow: ApiFlow, from: number, { by, fates }: BarSearch): number {
+  const of = column(flow, 'fate');
+  for (let at = from + by; at >= 0 && at < of.length; at += by) if (fates.has(flow.fates[of[at] ?? 0] ?? '')) return at;
   return -1;
 }
 
@@ -96,6 +128,5 @@ export function boundOf(flow: ApiFlow, bar: number): number | undefined {
   const first = column(flow, 'version_first')[bar] ?? -1;
   if (bar < 0 || first < 0 || flow.max_staleness === null) return undefined;
   const least = first + flow.max_staleness + 1;
-  const at = flow.versions.numbers.findIndex((version) => version >= least);
-  return flow.versions.at_ms[at];
+  return flow.versions.at_ms[firstAt(flow.versions.numbers, least)];
 }

@@ -1,5 +1,6 @@
 // Draws the flow: bars in the color of their first version, the outcome at their right end, publications as lines, and the wait between the
-// end of a trajectory and its step as a thin line. Drawn in one pass per color; bars narrower than a pixel are merged.
+// end of a trajectory and its step as a thin line. A tick is where a trajectory becomes too old, and red is the time after that. Drawn in
+// one pass per color; bars that end less than half a pixel apart are merged. Lanes that do not fit are scrolled.
 import type { ApiFlow } from '../data/watch-shapes.ts';
 import { boundOf, firstIn, type FlowLayout } from './flow-layout.ts';
 
@@ -8,14 +9,18 @@ interface FlowView {
   readonly toMs: number;
   readonly longestMs: number;
   readonly lanePx: number;
+  /** How far the lanes are scrolled, px. */
+  readonly scrolledPx: number;
   readonly pointed: number;
   /** Outcomes to emphasize; the others are drawn pale. */
   readonly fates: ReadonlySet<string>;
 }
 
 const HUES = ['--line-1', '--line-2', '--line-3', '--line-4'] as const;
-const ENDS: Readonly<Record<string, string>> = { discarded: '--warn', lost: '--bad', trained: '--good' };
+const ENDS: Readonly<Record<string, string>> = { discarded: '--warn', lost: '--bad', trained: '--good', collected: '--good' };
 const HEAD_PX = 20;
+/** Bars that are not wider have no room for marks. */
+const LEAST_PX = 12;
 
 export const headPx = HEAD_PX;
 
@@ -109,11 +114,15 @@ function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture)
   context.setLineDash([]);
 }
 
-/** Bars by color, their ends by outcome, and waits, so that the pen rarely changes. */
+/** Bars by color, their ends by outcome, and the rest by kind, so that the pen rarely changes. */
 interface Shapes {
   readonly bodies: Map<string, Path2D>;
   readonly ends: Map<string, Path2D>;
   readonly waits: Path2D;
+  /** Where bars become too old. */
+  readonly bounds: Path2D;
+  /** What is past that. */
+  readonly late: Path2D;
 }
 
 function pathOf(paths: Map<string, Path2D>, name: string): Path2D {
@@ -124,9 +133,15 @@ function pathOf(paths: Map<string, Path2D>, name: string): Path2D {
 
 const barPx = (lanePx: number): number => Math.max(1, lanePx - (lanePx > 4 ? 2 : 0));
 
+const topOf = ({ lanePx, scrolledPx }: FlowView, lane: number): number => HEAD_PX + lane * lanePx - scrolledPx;
+
 function drawBars(pens: Pens, picture: Picture): void {
-  const { context, style } = pens;
-  const { bodies, ends, waits } = shapesOf(pens, picture);
+  const { context, style, width, height } = pens;
+  const { bodies, ends, waits, bounds, late } = shapesOf(pens, picture);
+  context.save();
+  context.beginPath();
+  context.rect(0, HEAD_PX, width, height - HEAD_PX);
+  context.clip();
   context.strokeStyle = colorOf(style, '--dim');
   context.lineWidth = 0.5;
   context.stroke(waits);
@@ -137,50 +152,82 @@ function drawBars(pens: Pens, picture: Picture): void {
       context.fill(path);
     }
   }
+  context.fillStyle = colorOf(style, '--bad');
+  context.fill(late);
+  context.strokeStyle = colorOf(style, '--warn');
+  context.stroke(bounds);
   if (picture.view.pointed >= 0) frame(pens, picture);
+  context.restore();
 }
 
 function frame({ context, style, x }: Pens, { flow, layout, view }: Picture): void {
   const left = x(flow.columns['start_ms']?.[view.pointed] ?? 0);
   const right = x(layout.ends[view.pointed] ?? 0);
-  const top = HEAD_PX + (layout.laneOf[view.pointed] ?? 0) * view.lanePx;
+  const top = topOf(view, layout.laneOf[view.pointed] ?? 0);
   context.strokeStyle = colorOf(style, '--ink');
   context.strokeRect(left - 1, top - 1, Math.max(3, right - left) + 2, barPx(view.lanePx) + 2);
 }
 
+const valueAt = (values: ArrayLike<number> | undefined, at: number): number => values?.[at] ?? 0;
+
 function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes {
-  const shapes: Shapes = { bodies: new Map(), ends: new Map(), waits: new Path2D() };
+  const shapes: Shapes = { bodies: new Map(), ends: new Map(), waits: new Path2D(), bounds: new Path2D(), late: new Path2D() };
   const starts = flow.columns['start_ms'] ?? [];
   /** Where the last bar of each lane ended, px. */
   const drawn = new Float64Array(layout.lanes).fill(-1);
   for (let at = firstIn(starts, view.fromMs, view.longestMs); at < starts.length; at += 1) {
-    const start = starts[at] ?? 0;
+    const start = valueAt(starts, at);
     if (start > view.toMs) break;
-    const lane = layout.laneOf[at] ?? 0;
-    const top = HEAD_PX + lane * view.lanePx;
-    const right = x(layout.ends[at] ?? 0);
-    if (top > height || right < 0 || right < (drawn[lane] ?? 0) + 0.5) continue;
+    const lane = valueAt(layout.laneOf, at);
+    const top = topOf(view, lane);
+    if (top > height || top + view.lanePx < HEAD_PX) continue;
+    const right = x(valueAt(layout.ends, at));
+    if (right < Math.max(0, valueAt(drawn, lane) + 0.5)) continue;
     drawn[lane] = right;
-    addBar(shapes, { flow, at, view }, { left: x(start), right, top, until: x(flow.columns['decided_ms']?.[at] ?? 0) });
+    const [until, bound] = [x(valueAt(flow.columns['decided_ms'], at)), x(valueAt(layout.bounds, at))];
+    addBar(shapes, { flow, at, view }, { left: x(start), right, top, until, bound });
   }
   return shapes;
 }
 
+interface BarPlace {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  /** Where the wait of the bar ends. */
+  readonly until: number;
+  /** Where the bar becomes too old. */
+  readonly bound: number;
+}
+
 function addBar(
-  { bodies, ends, waits }: Shapes,
+  shapes: Shapes,
   { flow, at, view }: { readonly flow: ApiFlow; readonly at: number; readonly view: FlowView },
-  { left, right, top, until }: { readonly left: number; readonly right: number; readonly top: number; readonly until: number },
+  place: BarPlace,
 ): void {
-  const fate = flow.fates[flow.columns['fate']?.[at] ?? 0] ?? '';
+  const { bodies, ends, waits } = shapes;
+  const { left, right, top, until } = place;
+  const fate = flow.fates[valueAt(flow.columns['fate'], at)] ?? '';
   const isShown = view.fates.has(fate);
-  const version = Math.max(0, flow.columns['version_first']?.[at] ?? 0);
+  const version = Math.max(0, valueAt(flow.columns['version_first'], at));
   const bar = barPx(view.lanePx);
   const color = isShown ? (HUES[version % HUES.length] ?? '--line-1') : '--line';
   pathOf(bodies, color).rect(left, top, Math.max(1, right - left), bar);
   const mark = ENDS[fate];
-  if (mark !== undefined && right - left > 12 && isShown) pathOf(ends, mark).rect(right - 3, top, 3, bar);
-  if (until > right && view.lanePx > 5) {
+  if (mark !== undefined && right - left > LEAST_PX && isShown) pathOf(ends, mark).rect(right - 3, top, 3, bar);
+  if (until >= right + 1 && view.lanePx > 5) {
     waits.moveTo(right, top + bar / 2);
     waits.lineTo(until, top + bar / 2);
   }
+  if (isShown) addBound(shapes, place, bar);
+}
+
+/** Marks where a bar becomes too old, if there is room, and what is past that at any zoom. */
+function addBound({ bounds, late }: Shapes, { left, right, top, until, bound }: BarPlace, bar: number): void {
+  const [from, end] = [Math.max(left, bound), Math.max(right, until)];
+  const high = Math.max(1, bar / 2);
+  if (end - from >= 0.5) late.rect(from, top + bar - high, end - from, high);
+  if (right - left <= LEAST_PX || bound === Infinity) return;
+  bounds.moveTo(bound, top - 1);
+  bounds.lineTo(bound, top + bar + 1);
 }

@@ -1,7 +1,7 @@
 // Canvas strips of a trajectory: the minimap beside the list, and the waterfall of the visible turns.
 import type { ApiOutline } from '../data/shapes.ts';
 import { colorOf } from './colors.ts';
-import { minimap, rowAt, type TimeSpan } from '../pages/outline.ts';
+import { minimap, rowAt, segmentsOf, type TimeSpan } from '../pages/outline.ts';
 
 export interface CanvasSize {
   readonly width: number;
@@ -63,12 +63,19 @@ export function drawMinimap(canvas: HTMLCanvasElement, view: MinimapView): void 
 
 const HUES = ['--line-1', '--line-2', '--line-3', '--line-4'] as const;
 
-/** Generation in the color of its version, followed by the tool call; gaps are waiting time. */
-export function drawWaterfall(
-  canvas: HTMLCanvasElement,
-  outline: ApiOutline,
-  view: { readonly from: number; readonly to: number; readonly span: TimeSpan; readonly rowPx: number },
-): void {
+/** Opacity of the time in a queue. */
+const QUEUED = 0.35;
+
+interface WaterfallView {
+  readonly from: number;
+  readonly to: number;
+  /** The times at the left and right edge. */
+  readonly span: TimeSpan;
+  readonly rowPx: number;
+}
+
+/** Generation in the color of its version, followed by the tool call; the time in a queue is paler, and gaps are other waiting time. */
+export function drawWaterfall(canvas: HTMLCanvasElement, outline: ApiOutline, view: WaterfallView): void {
   const width = canvas.clientWidth;
   const context = prepare(canvas, { width, height: (view.to - view.from) * view.rowPx });
   if (context === null) return;
@@ -77,10 +84,13 @@ export function drawWaterfall(
   for (let at = view.from; at < view.to; at += 1) {
     const row = rowAt(outline, at);
     const y = (at - view.from) * view.rowPx;
-    context.fillStyle = colorOf(HUES[Math.max(0, row.versionMax) % HUES.length] ?? '--line-1');
-    context.fillRect(x(row.atMs), y + 6, Math.max(2, x(row.atMs + row.generationMs) - x(row.atMs)), view.rowPx - 18);
-    if (row.tool === '') continue;
-    context.fillStyle = colorOf(row.failed ? '--bad' : '--dim');
-    context.fillRect(x(row.toolAtMs), y + view.rowPx - 12, Math.max(2, x(row.toolAtMs + row.toolMs) - x(row.toolAtMs)), 6);
+    const hue = HUES[Math.max(0, row.versionMax) % HUES.length] ?? '--line-1';
+    for (const { of, isQueued, fromMs, toMs } of segmentsOf(row)) {
+      const [top, height] = of === 'tool' ? [y + view.rowPx - 12, 6] : [y + 6, view.rowPx - 18];
+      context.globalAlpha = isQueued ? QUEUED : 1;
+      context.fillStyle = colorOf(of === 'generation' ? hue : row.failed ? '--bad' : '--dim');
+      context.fillRect(x(fromMs), top, Math.max(2, x(toMs) - x(fromMs)), height);
+    }
   }
+  context.globalAlpha = 1;
 }

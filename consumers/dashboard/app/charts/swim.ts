@@ -1,5 +1,6 @@
 // Lanes of workers, colored by policy version, and strips of figures over admissions.
 import type { ApiSync } from '../data/watch-shapes.ts';
+import { visible } from '../kit/visible.ts';
 
 interface Swim {
   readonly workers: readonly string[];
@@ -52,7 +53,7 @@ export function drawSwim(canvas: HTMLCanvasElement, swim: Swim): void {
   const width = canvas.clientWidth - NAME_PX;
   const x = (ms: number): number => NAME_PX + ((ms - swim.fromMs) / Math.max(1, swim.toMs - swim.fromMs)) * width;
   context.fillStyle = color('--dim');
-  for (const [lane, worker] of swim.workers.entries()) context.fillText(worker.slice(0, 18), 2, 24 + lane * LANE_PX + 13);
+  for (const [lane, worker] of swim.workers.entries()) context.fillText(visible(worker).slice(0, 18), 2, 24 + lane * LANE_PX + 13);
   for (const { lane, version, fromMs, toMs } of swim.spans) {
     context.fillStyle = color(HUES[Math.max(0, version) % HUES.length] ?? '--line-1');
     context.fillRect(x(fromMs), 24 + lane * LANE_PX + 3, Math.max(2, x(toMs) - x(fromMs) - 1), LANE_PX - 6);

@@ -28,5 +28,7 @@ export function firstRequests({ pathname, searchParams: query }: URL): readonly 
   const parts = matchPath('/runs/:run/t/:trajectory', pathname);
   if (parts === undefined) return [];
   const [of, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
-  return [reportUrl(of, id), outlineUrl(of, id, whole(query.get('attempt')) ?? 0)];
+  const attempt = whole(query.get('attempt'));
+  // without it, the report says which attempt counts
+  return [reportUrl(of, id), ...(attempt === undefined ? [] : [outlineUrl(of, id, attempt)])];
 }

@@ -1,4 +1,4 @@
-// The newest events of the live stream, without the DOM: how many are kept, and how each is summarized in a line.
+// The events of the live stream, without the DOM: their types, how many are kept, and how each is summarized in a line.
 
 export interface LiveEvent {
   readonly id: string;
@@ -24,18 +24,62 @@ export function withEvents(kept: readonly LiveEvent[], more: readonly LiveEvent[
 
 export const placeOf = ({ topic, partition, offset }: LiveEvent): string => `${topic}/${partition}/${offset}`;
 
+/** Events that are not shown yet: how many came, and the newest of them, oldest first. */
+interface HeldEvents {
+  readonly count: number;
+  readonly newest: readonly LiveEvent[];
+}
+
+export const nothingHeld: HeldEvents = { count: 0, newest: [] };
+
+/** Counts every event, and keeps as many as the list shows. */
+export const hold = ({ count, newest }: HeldEvents, event: LiveEvent): HeldEvents => ({
+  count: count + 1,
+  newest: [...newest, event].slice(-KEPT_EVENTS),
+});
+
+/** What a line shows of each type of event. */
 const told: Readonly<Record<string, readonly string[]>> = {
   TurnRecorded: ['turn', 'tool', 'tool_status', 'worker_id'],
-  TrajectoryFinished: ['status', 'reward', 'turns', 'worker_id'],
   TrajectoryStarted: ['worker_id'],
+  TrajectoryFinished: ['status', 'reward', 'turns', 'worker_id'],
+  TrajectoryRequested: ['question_id'],
   TrajectoryDiscarded: ['reason', 'staleness_total', 'version'],
   TrajectoryExpired: ['reason', 'next_attempt'],
+  RewardAttached: ['name', 'value', 'source', 'turn'],
   StepCompleted: ['step', 'version_after'],
-  PolicyPublished: ['version'],
   GroupsAdmitted: ['capacity', 'running', 'version'],
+  RewardsCounted: ['sequence'],
+  PolicyPublished: ['version'],
+  WeightsNamed: ['version', 'format'],
+  BatchLeased: ['step', 'epoch', 'rows', 'tokens'],
+  BatchReleased: ['step', 'epoch', 'reason'],
+  BatchCollected: ['batch', 'version', 'groups', 'reward_mean'],
+  TrainerClaimed: ['trainer_id', 'epoch', 'framework'],
+  RunStarted: ['algorithm', 'dataset', 'steps'],
+  RunContinued: ['steps', 'version'],
+  RunRewound: ['version', 'to_version', 'reason'],
+  RunFinished: ['steps', 'reason'],
   WorkerHeartbeat: ['worker_id', 'running', 'policy_version'],
+  EvaluationStarted: ['evaluation_id', 'policy_version', 'questions'],
+  AnswerScored: ['evaluation_id', 'question_id', 'f1'],
+  EvaluationCompleted: ['evaluation_id', 'avg_f1'],
+  QuestionAccepted: ['question_id', 'dataset', 'split'],
+  QuestionRejected: ['question_id', 'dataset', 'reason'],
   DeadLettered: ['original_topic', 'reason'],
+  DeadLetterRetried: ['original_topic', 'original_partition', 'original_offset'],
 };
+
+/** The types that the page knows. */
+export const liveTypes: readonly string[] = Object.keys(told);
+/** Types that are hidden by default. */
+const quiet: readonly string[] = ['WorkerHeartbeat', 'TrajectoryRequested'];
+
+/** The types that an address names; if it names none, all but the quiet ones. */
+export function typesIn(names: string | undefined): readonly string[] {
+  const named = new Set((names ?? '').split(',').filter((name) => liveTypes.includes(name)));
+  return named.size === 0 ? liveTypes.filter((type) => !quiet.includes(type)) : [...named];
+}
 
 /** Summarizes an event: `turn 3, tool search`. */
 export function summaryOf({ type, event }: LiveEvent): string {
@@ -44,7 +88,8 @@ export function summaryOf({ type, event }: LiveEvent): string {
     .filter((name) => ['string', 'number', 'boolean'].includes(typeof event[name]) && event[name] !== '')
     .map((name) => {
       const value = event[name];
-      return `${name.replaceAll('_', ' ')} ${String(typeof value === 'number' ? Number(value.toPrecision(4)) : value)}`;
+      const isFraction = typeof value === 'number' && !Number.isInteger(value);
+      return `${name.replaceAll('_', ' ')} ${String(isFraction ? Number(value.toPrecision(4)) : value)}`;
     })
     .join(', ');
 }
@@ -59,7 +104,7 @@ export function linkOf({ type, event }: LiveEvent): string | undefined {
   const trajectory = text('trajectory_id');
   if (trajectory === undefined) return base;
   const query = new URLSearchParams();
-  if (typeof event['attempt'] === 'number' && event['attempt'] > 0) query.set('attempt', String(event['attempt']));
+  if (typeof event['attempt'] === 'number') query.set('attempt', String(event['attempt']));
   if (typeof event['turn'] === 'number') query.set('turn', String(event['turn']));
   const search = query.toString();
   return `${base}/t/${encodeURIComponent(trajectory)}${search === '' ? '' : `?${search}`}`;

@@ -41,6 +41,7 @@ export interface ApiRun {
 }
 
 export interface ApiCurves {
+  readonly run_id?: string;
   readonly every: number;
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
@@ -48,6 +49,8 @@ export interface ApiCurves {
   /** Absent if a bucket is a single step. */
   readonly low?: Readonly<Record<string, readonly NumberOrNull[]>>;
   readonly high?: Readonly<Record<string, readonly NumberOrNull[]>>;
+  /** Those of the other runs that were requested. */
+  readonly others?: readonly ApiCurves[];
 }
 
 export interface ApiTool {
@@ -133,6 +136,7 @@ export interface ApiTrajectory {
   readonly fate?: string;
   readonly fate_step?: number;
   readonly fate_reason?: string;
+  readonly fate_reward?: NumberOrNull;
   readonly advantage?: NumberOrNull;
 }
 
@@ -143,6 +147,7 @@ interface ApiAttempt {
   readonly started_at: string | null;
   readonly worker_id: string;
   readonly expired_reason: string;
+  readonly expired_at: string | null;
   readonly result: ApiTrajectory | null;
 }
 
@@ -161,11 +166,26 @@ export interface ApiTrajectoryReport {
     readonly queue_ms: number;
     readonly at: string | null;
   }[];
+  readonly collected: readonly {
+    readonly batch: number;
+    readonly attempt: number;
+    readonly advantage: NumberOrNull;
+    readonly staleness_total: number;
+    readonly queue_ms: number;
+    readonly at: string | null;
+  }[];
   readonly discarded: readonly {
     readonly attempt: number;
     readonly reason: string;
     readonly version: number;
     readonly staleness_total: number;
+    readonly at: string | null;
+  }[];
+  /** Rewinds that abandoned the step of `training`. */
+  readonly rewound: readonly {
+    readonly attempt: number;
+    readonly version: number;
+    readonly to_version: number;
     readonly at: string | null;
   }[];
 }
@@ -211,6 +231,13 @@ export interface ApiTurn {
   readonly token_ids?: readonly number[];
   readonly token_ends?: readonly number[];
   readonly loss_mask?: readonly number[];
+  readonly more_tools?: readonly string[];
+  readonly more_tool_arguments?: readonly string[];
+  readonly more_tool_statuses?: readonly string[];
+  readonly more_tool_error_types?: readonly string[];
+  readonly more_tool_ms?: readonly NumberOrNull[];
+  readonly more_tool_results?: readonly string[];
+  readonly more_tool_result_chars?: readonly number[];
   readonly occurred_at: string | null;
   readonly _topic: string;
   readonly _partition: number;

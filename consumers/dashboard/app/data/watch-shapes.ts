@@ -118,5 +118,9 @@ export interface ApiWatchedRun {
     readonly worst_trajectory_id: string;
     readonly worst_attempt: number;
     readonly worst_reward: NumberOrNull;
+    /** `training`, `waiting`, or `silent`; empty if it cannot be told. */
+    readonly trainer: string;
+    readonly ledger_entry: string;
+    readonly ledger_at: string | null;
   };
 }

@@ -33,6 +33,7 @@ type Tone = 'good' | 'bad' | 'warn' | 'plain' | 'live';
 const tones: Readonly<Record<string, Tone>> = {
   running: 'live',
   trained: 'good',
+  collected: 'good',
   finished: 'good',
   completed: 'good',
   always: 'good',
@@ -46,6 +47,7 @@ const tones: Readonly<Record<string, Tone>> = {
   incomplete: 'warn',
   broken: 'bad',
   discarded: 'warn',
+  lost: 'bad',
   expired: 'warn',
   refused: 'warn',
   cancelled: 'warn',

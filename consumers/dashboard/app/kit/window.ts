@@ -24,3 +24,9 @@ export function scrollFor(row: number, scrollTop: number, height: number): numbe
   if (top + ROW_PX > scrollTop + height - ROW_PX) return Math.max(0, top - Math.floor((2 * height) / 3));
   return scrollTop;
 }
+
+/** The key of the row that is `by` rows after the selected one, at most the first or last; the first if no listed row is selected. */
+export function keyAfter(keys: readonly string[], selected: string | undefined, by: number): string | undefined {
+  const at = selected === undefined ? -1 : keys.indexOf(selected);
+  return keys[Math.max(0, Math.min(keys.length - 1, at + by))];
+}

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
+import { usePolled } from '../data/polled.ts';
 import type { ApiAdvisory } from '../data/watch-shapes.ts';
 import { Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
@@ -12,12 +13,14 @@ const marks: Readonly<Record<string, readonly [string, string]>> = { alarm: ['ba
 
 export function Advisories({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
-  const shown = useAnswer<{ readonly items: readonly ApiAdvisory[] }>(runUrl(run, '/advisories'));
-  useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/advisories')] });
+  const url = runUrl(run, '/advisories');
+  const shown = useAnswer<{ readonly items: readonly ApiAdvisory[] }>(url);
+  useLive({ run, types: ['StepCompleted', 'TrajectoryExpired', 'RunFinished', 'RunContinued'], refreshes: [url] });
+  usePolled(url);
   return (
     <RunPage run={run} title="Advisories">
       <p class="note">
-        Rules over the newest steps, tools, and workers. Programs read the same at <code>GET /v1/runs/{run}/advisories</code>, terminals
+        Rules over the steps, tools, and workers of the run. Programs read the same at <code>GET /v1/runs/{run}/advisories</code>, terminals
         with <code>turnstream status --run {run}</code>.
       </p>
       <Waiting shown={shown} of="the advisories">

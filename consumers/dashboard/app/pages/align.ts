@@ -1,4 +1,4 @@
-// Aligns the turns of two attempts by action (tool and arguments) with a minimum edit distance.
+// Aligns the turns of attempts by action (tool and arguments) with a minimum edit distance.
 
 export interface Act {
   readonly turn: number;
@@ -60,6 +60,27 @@ export function alignActs(left: readonly Act[], right: readonly Act[]): readonly
     }
   }
   return pairs;
+}
+
+/** Aligns all attempts with the first one. A row has the index of one turn of each attempt, -1 where an attempt has none. */
+export function alignAll(attempts: readonly (readonly Act[])[]): readonly (readonly number[])[] {
+  const [first = [], ...others] = attempts;
+  const own = first.map((_, at) => [at, ...others.map(() => -1)]);
+  /** Rows of turns that the first attempt lacks, by the index of its turn that follows them. */
+  const between = Array.from({ length: first.length + 1 }, (): number[][] => []);
+  for (const [at, other] of others.entries()) {
+    let [next, extra] = [0, 0];
+    for (const { left, right } of alignActs(first, other)) {
+      const gap = between[next] ?? [];
+      const row = left >= 0 ? own[left] : (gap[extra] ??= attempts.map(() => -1));
+      if (row !== undefined && right >= 0) row[at + 1] = right;
+      [next, extra] = left >= 0 ? [left + 1, 0] : [next, extra + 1];
+    }
+  }
+  return between.flatMap((rows, at) => {
+    const row = own[at];
+    return row === undefined ? rows : [...rows, row];
+  });
 }
 
 /** Where a block of pairs may end: after the last equal pair in its second half, so that the next block starts aligned. */

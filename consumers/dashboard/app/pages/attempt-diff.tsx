@@ -101,7 +101,7 @@ export function AttemptDiff({ run, left, right }: AttemptDiffProps): JSX.Element
       <div class="diff">
         {[left, right].map((one) => (
           <h2 key={attemptName(one)}>
-            <a href={address('/runs/:run/t/:trajectory', { run, trajectory: one.trajectory_id }, { attempt: one.attempt || undefined })}>
+            <a href={address('/runs/:run/t/:trajectory', { run, trajectory: one.trajectory_id }, { attempt: one.attempt })}>
               {attemptName(one)}
             </a>{' '}
             <small>reward {figure(one.reward)}</small>

@@ -12,19 +12,20 @@ import {
   mainCharts,
   moreCharts,
   reduction,
+  reductionOf,
   slowCharts,
   type ChartAxis,
   type ChartSpec,
 } from '../charts/figures.ts';
 import { POINTS } from '../data/addresses.ts';
-import { useAnswer } from '../data/answers.ts';
+import { useAnswer, type Loadable } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ApiOutage, ApiWatchedRun } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
-import { RunTabs } from '../kit/parts.tsx';
+import { RunTabs, Text } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
-import { Empty, Waiting } from '../kit/states.tsx';
+import { Empty, Failed, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
@@ -35,6 +36,7 @@ import { useHiddenCharts } from './hidden-charts.tsx';
 const MOST_OTHERS = 3;
 const noOutages: readonly ApiOutage[] = [];
 const noCharts: readonly ChartSpec[] = [];
+const noRuns: readonly LaidRun[] = [];
 
 interface CurvesProps {
   readonly run: string;
@@ -54,6 +56,7 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
     if (isThere) onDrawn?.();
   }, [isThere]);
   const more = useAnswer<ApiCurves>(isThere && later.length > 0 ? curvesUrl(run, later, range) : undefined, { keep: true });
+  const laid = useOthers(others, charts, range);
   const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
   useKeys('Curves', [
     { keys: ['z'], does: 'Zoom out', run: zoomOut },
@@ -73,15 +76,17 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
         ) : (
           <section aria-label="Curves">
             <p class="note">
-              Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}. Drag to zoom, click to open a
-              step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
+              Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}.{' '}
+              {laid.map(({ run: other, curves: theirs }) => theirs !== undefined && `${reductionOf(other, theirs)}. `)}
+              Drag to zoom, click to open a step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
               {isZoomed && <ZoomOut onClick={zoomOut} />}
             </p>
+            {laid.map(({ run: other, problem }) => problem !== undefined && <Failed key={other} problem={problem} />)}
             {chips}
             <div class="charts">
-              <Drawn {...{ run, charts, outages, others, range, isShown }} curves={curves} />
+              <Drawn {...{ run, charts, outages, laid, range, isShown }} curves={curves} />
               {more.value !== undefined && more.value.steps.length > 0 && (
-                <Drawn {...{ run, outages, others: [], range, isShown }} charts={later} curves={more.value} />
+                <Drawn {...{ run, outages, laid: noRuns, range, isShown }} charts={later} curves={more.value} />
               )}
             </div>
           </section>
@@ -102,29 +107,42 @@ const ZoomOut = ({ onClick }: { readonly onClick: () => void }): JSX.Element => 
   </button>
 );
 
+/** Another run; without curves while they load or if there is a problem. */
+interface LaidRun {
+  readonly run: string;
+  readonly curves: ApiCurves | undefined;
+  readonly problem: Loadable<ApiCurves>['problem'];
+}
+
+/** The curves of other runs, at most `MOST_OTHERS`, so that the number of hooks is always the same. */
+function useOthers(others: readonly string[], charts: readonly ChartSpec[], range: DrawnProps['range']): readonly LaidRun[] {
+  const laid = Array.from({ length: MOST_OTHERS }, (_, at) => {
+    const run = charts.length === 0 ? undefined : others[at];
+    const { value, problem } = useAnswer<ApiCurves>(run === undefined ? undefined : curvesUrl(run, charts, range), { keep: true });
+    // a value that is kept may be that of the run that was here before
+    return { run, curves: value?.run_id === run ? value : undefined, problem };
+  });
+  return laid.flatMap(({ run, ...rest }) => (run === undefined ? [] : [{ run, ...rest }]));
+}
+
 interface DrawnProps {
   readonly run: string;
   readonly charts: readonly ChartSpec[];
   readonly curves: ApiCurves;
   readonly outages: readonly ApiOutage[];
-  readonly others: readonly string[];
+  readonly laid: readonly LaidRun[];
   readonly range: Parameters<typeof curvesUrl>[2];
   readonly isShown: (spec: ChartSpec) => boolean;
 }
 
-function Drawn({ run, charts, curves, outages, others, range, isShown }: DrawnProps): JSX.Element {
+function Drawn({ run, charts, curves, outages, laid, range, isShown }: DrawnProps): JSX.Element {
   const axis = axisIn(curves, range.axis ?? 'step');
-  const laid = [0, 1, 2].map((at) => {
-    const other = others[at];
-    return useAnswer<ApiCurves>(other === undefined ? undefined : curvesUrl(other, charts, range), { keep: true }).value;
-  });
   const known = useMemo(
     () =>
-      others.flatMap((other, at): OtherCurves[] => {
-        const value = laid[at];
-        return value === undefined || axisIn(value, axis) !== axis ? [] : [{ run: other, curves: value }];
-      }),
-    [others.join(), axis, ...laid],
+      laid.flatMap(({ run: other, curves: theirs }): OtherCurves[] =>
+        theirs === undefined || axisIn(theirs, axis) !== axis ? [] : [{ run: other, curves: theirs }],
+      ),
+    [axis, ...laid.map(({ curves: theirs }) => theirs)],
   );
   return (
     <>
@@ -150,10 +168,9 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
   useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/curves'), runUrl(run, '/advisories')] });
   const pattern = parameter('series') ?? '';
   const charts = useMemo(() => chartsLike(allCharts, pattern), [pattern]);
-  const others = (parameter('with') ?? '')
-    .split(',')
-    .filter((other) => other !== '' && other !== run)
-    .slice(0, MOST_OTHERS);
+  const asked = (parameter('with') ?? '').split(',').map((other) => other.trim());
+  const wanted = [...new Set(asked)].filter((other) => other !== '' && other !== run);
+  const [others, left] = [wanted.slice(0, MOST_OTHERS), wanted.slice(MOST_OTHERS)];
   const watched = useAnswer<ApiWatchedRun>(runUrl(run, '/advisories')).value;
   const axis = axisOf(parameter('x'));
   return (
@@ -180,6 +197,11 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
           ))}
         </div>
       </div>
+      {left.length > 0 && (
+        <p class="note" role="status">
+          At most {MOST_OTHERS} other runs are laid over. Left out: <Text>{left.join(', ')}</Text>.
+        </p>
+      )}
       {charts === undefined ? (
         <Empty>This is not a valid regular expression.</Empty>
       ) : (

@@ -30,6 +30,12 @@ interface ApiDeadLetter {
 const reasons = ['empty', 'not_framed', 'unknown_schema', 'incompatible_schema', 'undecodable', 'wrong_topic', 'refused'] as const;
 const placeOf = (letter: ApiDeadLetter): string => `${letter.original_topic}/${letter.original_partition}/${letter.original_offset}`;
 
+/** The address of the bytes of one record. */
+function bytesUrl(place: string): string {
+  const [topic = '', partition = '', offset = ''] = place.split('/').map(encodeURIComponent);
+  return `/v1/dead-letters?limit=1&topic=${topic}&partition=${partition}&offset=${offset}&fields=error,original_value_base64`;
+}
+
 export function DeadLetters(): JSX.Element {
   useTitle('Dead letters');
   const reason = parameter('reason') ?? '';
@@ -73,7 +79,13 @@ export function DeadLetters(): JSX.Element {
         <h1>Dead letters</h1>
         <div class="chips" role="group" aria-label="Reason">
           {['', ...reasons].map((one) => (
-            <button key={one} type="button" class="chip" aria-pressed={reason === one} onClick={() => change({ reason: one })}>
+            <button
+              key={one}
+              type="button"
+              class="chip"
+              aria-pressed={reason === one}
+              onClick={() => change({ reason: one, open: undefined })}
+            >
               {one === '' ? 'all' : one.replaceAll('_', ' ')}
             </button>
           ))}
@@ -106,30 +118,34 @@ export function DeadLetters(): JSX.Element {
           Earlier
         </button>
       )}
-      {pages.items[at] !== undefined && <Bytes letter={pages.items[at]} />}
+      {open !== undefined && <Bytes place={open} />}
     </>
   );
 }
 
-function Bytes({ letter }: { readonly letter: ApiDeadLetter }): JSX.Element {
-  const fields = 'original_topic,original_partition,original_offset,original_value_base64';
-  const shown = useAnswer<ApiPage<ApiDeadLetter>>(`/v1/dead-letters?limit=1000&reason=${letter.reason}&fields=${fields}`);
+function Bytes({ place }: { readonly place: string }): JSX.Element {
+  const shown = useAnswer<ApiPage<Pick<ApiDeadLetter, 'error' | 'original_value_base64'>>>(bytesUrl(place));
   return (
     <section aria-label="Bytes">
-      <h2>{placeOf(letter)}</h2>
-      <p>
-        <Text>{letter.error}</Text>
-      </p>
-      <pre>{`turnstream dead-letters show ${placeOf(letter)}`}</pre>
+      <h2>
+        <Text>{place}</Text>
+      </h2>
+      <pre>
+        <Text>{`turnstream dead-letters show ${place}`}</Text>
+      </pre>
       <Waiting shown={shown} of="the bytes">
-        {({ items }) => {
-          const found = items.find((one) => placeOf(one) === placeOf(letter))?.original_value_base64;
-          return found === undefined ? (
-            <Empty>Its bytes are not among the newest records; the command above shows them.</Empty>
+        {({ items: [letter] }) =>
+          letter === undefined ? (
+            <Empty>No dead letter has this place.</Empty>
           ) : (
-            <pre>{hexOf(found)}</pre>
-          );
-        }}
+            <>
+              <p>
+                <Text>{letter.error}</Text>
+              </p>
+              <pre>{hexOf(letter.original_value_base64 ?? '')}</pre>
+            </>
+          )
+        }
       </Waiting>
     </section>
   );

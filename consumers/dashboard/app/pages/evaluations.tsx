@@ -1,6 +1,8 @@
 // Evaluations: scores with 95% intervals, in total and by level, and each answer.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
+import { useLive } from '../data/live.ts';
 import { figure } from '../kit/format.ts';
 import { Badge, Stat, Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading, NotRecorded, Waiting } from '../kit/states.tsx';
@@ -8,8 +10,8 @@ import { Table, type TableColumn } from '../kit/table.tsx';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
 import { EvaluationCompare } from './evaluation-compare.tsx';
-import { usePages } from './pages-of.ts';
-import type { NumberOrNull } from '../data/shapes.ts';
+import { usePages, type LoadedPages } from './pages-of.ts';
+import type { ApiPage, NumberOrNull } from '../data/shapes.ts';
 
 interface ApiEvaluation {
   readonly run_id: string;
@@ -45,6 +47,7 @@ interface Score {
   readonly question_id: string;
   readonly run_id: string;
   readonly trajectory_id: string;
+  readonly attempt: number;
   readonly sample: number;
   readonly answer: string;
   readonly status: string;
@@ -69,9 +72,21 @@ const columns: readonly TableColumn<ApiEvaluation>[] = [
   { name: 'Completed', of: ({ completed_at }) => <When at={completed_at} /> },
 ];
 
+const NEWEST = '/v1/evaluations?limit=100';
+
+/** The loaded evaluations, with the newest page as it is now once an evaluation has begun or ended. */
+function useEvaluations(): LoadedPages<ApiEvaluation> {
+  const pages = usePages<ApiEvaluation>(NEWEST);
+  const [heard, setHeard] = useState(false);
+  useLive({ types: ['EvaluationStarted', 'EvaluationCompleted'], refreshes: [NEWEST], onEvent: () => setHeard(true) });
+  const newest = useAnswer<ApiPage<ApiEvaluation>>(heard ? NEWEST : undefined).value?.items ?? [];
+  const known = new Set(newest.map(({ evaluation_id }) => evaluation_id));
+  return { ...pages, items: [...newest, ...pages.items.filter(({ evaluation_id }) => !known.has(evaluation_id))] };
+}
+
 export function Evaluations(): JSX.Element {
   useTitle('Evaluations');
-  const pages = usePages<ApiEvaluation>('/v1/evaluations?limit=100');
+  const pages = useEvaluations();
   return (
     <>
       <div class="head">
@@ -104,6 +119,13 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
   const shown = useAnswer<ApiEvaluation>(url);
   const results = useAnswer<{ readonly overall: ApiLevel | null; readonly levels: readonly ApiLevel[] }>(`${url}/results`);
   const scores = usePages<Score>(`${url}/scores?limit=200`);
+  const [news, setNews] = useState(0);
+  useLive({
+    types: ['EvaluationStarted', 'AnswerScored', 'EvaluationCompleted'],
+    refreshes: [`${url}?`, `${url}/results`],
+    concerns: ({ event }) => event['evaluation_id'] === id,
+    onEvent: ({ type }) => setNews((count) => (type === 'AnswerScored' ? count + 1 : count)),
+  });
   return (
     <>
       <Waiting shown={shown} of="the evaluation">
@@ -133,6 +155,18 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
       </Waiting>
       <EvaluationCompare evaluation={id} />
       <h2>Answers</h2>
+      {news > 0 && (
+        <button
+          type="button"
+          class="chip live"
+          onClick={() => {
+            setNews(0);
+            scores.again();
+          }}
+        >
+          {figure(news)} since: show
+        </button>
+      )}
       {scores.problem !== undefined && <Failed problem={scores.problem} />}
       {scores.items.length === 0 ? (
         scores.loading ? (
@@ -162,8 +196,8 @@ const scoreColumns: readonly TableColumn<Score>[] = [
   { name: 'Sample', number: true, of: ({ sample }) => figure(sample) },
   {
     name: 'Answer',
-    of: ({ answer, run_id, trajectory_id }) => (
-      <a href={address('/runs/:run/t/:trajectory', { run: run_id, trajectory: trajectory_id })}>
+    of: ({ answer, run_id, trajectory_id, attempt }) => (
+      <a href={address('/runs/:run/t/:trajectory', { run: run_id, trajectory: trajectory_id }, { attempt })}>
         <Text>{answer === '' ? '(none)' : answer.slice(0, 120)}</Text>
       </a>
     ),

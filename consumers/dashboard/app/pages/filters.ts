@@ -8,7 +8,7 @@ export interface Filter {
 
 export const filters: readonly Filter[] = [
   { name: 'status', label: 'status', kind: ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] },
-  { name: 'fate', label: 'fate', kind: ['trained', 'discarded', 'open'] },
+  { name: 'fate', label: 'fate', kind: ['trained', 'collected', 'discarded', 'lost', 'open'] },
   { name: 'purpose', label: 'purpose', kind: ['train', 'eval', 'external'] },
   { name: 'min_reward', label: 'reward ≥', kind: 'number' },
   { name: 'max_reward', label: 'reward ≤', kind: 'number' },

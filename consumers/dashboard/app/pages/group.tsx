@@ -1,8 +1,9 @@
-// All attempts at one question of a batch: rewards and advantages at the top, their turns below, and a word-by-word diff of two of them.
+// All attempts at one question of a batch: rewards and advantages at the top, their tool calls in aligned columns, and a word-by-word diff
+// of two of them.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
-import type { ApiPage, ApiTrajectory } from '../data/shapes.ts';
-import { figure } from '../kit/format.ts';
+import type { ApiPage, ApiRun, ApiTrajectory } from '../data/shapes.ts';
+import { figure, NOT_RECORDED } from '../kit/format.ts';
 import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
@@ -12,14 +13,15 @@ import { attemptName } from '../shell/attempt-names.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
 import { AttemptDiff } from './attempt-diff.tsx';
+import { arithmeticOf, countedReward, formulaOf, rewardsOf } from './group-advantage.ts';
+import { GroupBoard } from './group-board.tsx';
 
 interface ApiGroup {
   readonly group_id: string;
   readonly question_id: string;
   readonly question: string;
-  readonly group_size: number;
-  readonly reward_mean: number | null;
   readonly trajectories: readonly ApiTrajectory[];
+  readonly requested: readonly unknown[];
 }
 
 export function GroupPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
@@ -39,13 +41,20 @@ export function GroupPage({ parts }: { readonly parts: PatternParts }): JSX.Elem
 
 function Board({ run, group }: { readonly run: string; readonly group: ApiGroup }): JSX.Element {
   const fates = useAnswer<ApiPage<ApiTrajectory>>(
-    runUrl(run, `/trajectories?limit=100&group=${encodeURIComponent(group.group_id)}&fields=trajectory_id,attempt,fate,answer`),
+    runUrl(run, `/trajectories?limit=1000&group=${encodeURIComponent(group.group_id)}&fields=trajectory_id,attempt,fate,answer`),
   );
+  const ofRun = useAnswer<ApiRun>(runUrl(run));
+  const rewards = rewardsOf(fates.value?.items ?? []);
   const names = group.trajectories.map(attemptName);
   const byReward = [...group.trajectories].sort((a, b) => (b.reward ?? 0) - (a.reward ?? 0));
   const a = parameter('a') ?? attemptName(byReward[0] ?? (group.trajectories[0] as ApiTrajectory));
   const b = parameter('b') ?? attemptName(byReward.at(-1) ?? (group.trajectories[0] as ApiTrajectory));
   const fateOf = (row: ApiTrajectory): ApiTrajectory | undefined => fates.value?.items.find((one) => attemptName(one) === attemptName(row));
+  const formula = (row: ApiTrajectory | undefined): string => {
+    if (row === undefined) return NOT_RECORDED;
+    const reward = countedReward(row);
+    return reward === undefined ? 'does not count' : formulaOf(reward, rewards);
+  };
   const step = (by: number): void => {
     const next = names[(names.indexOf(b) + by + names.length) % names.length];
     if (next !== undefined) change({ b: next });
@@ -58,13 +67,14 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
     {
       name: 'Attempt',
       of: (row) => (
-        <a href={address('/runs/:run/t/:trajectory', { run, trajectory: row.trajectory_id }, { attempt: row.attempt || undefined })}>
+        <a href={address('/runs/:run/t/:trajectory', { run, trajectory: row.trajectory_id }, { attempt: row.attempt })}>
           {attemptName(row)}
         </a>
       ),
     },
     { name: 'Reward', number: true, of: (row) => figure(row.reward) },
     { name: 'Advantage', number: true, of: (row) => figure(fateOf(row)?.advantage) },
+    { name: 'By the formula', number: true, of: (row) => formula(fateOf(row)) },
     { name: 'Answer', of: (row) => <Text title>{row.answer.slice(0, 80)}</Text> },
     { name: 'Turns', number: true, of: (row) => figure(row.turns) },
     { name: 'Status', of: (row) => <Badge state={row.status} /> },
@@ -96,8 +106,9 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
         <Text>{group.question}</Text>{' '}
         <a href={address('/runs/:run/questions/:question', { run, question: group.question_id })}>All answers of the run</a>
       </p>
-      <p class="note">{arithmetic(group)}</p>
+      {fates.value !== undefined && <p class="note">{arithmeticOf(rewards, ofRun.value?.algorithm)}</p>}
       <Table label="Attempts" rows={group.trajectories} columns={columns} keyOf={attemptName} />
+      <GroupBoard run={run} group={group.group_id} attempts={byReward} size={Math.max(group.requested.length, names.length)} />
       {left !== undefined && right !== undefined && left !== right ? (
         <AttemptDiff key={`${a} ${b}`} run={run} left={left} right={right} />
       ) : (
@@ -105,14 +116,4 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
       )}
     </>
   );
-}
-
-/** Explains how the advantage follows from the rewards. */
-function arithmetic({ trajectories }: ApiGroup): string {
-  const rewards = trajectories.flatMap(({ reward }) => (reward === null ? [] : [reward]));
-  if (rewards.length === 0) return 'No reward was recorded.';
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-  const deviation = Math.sqrt(rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards.length);
-  if (deviation === 0) return `All ${rewards.length} rewards are ${figure(mean)}: there is nothing to learn from a difference.`;
-  return `Rewards ${rewards.map((reward) => figure(reward)).join(', ')}: mean ${figure(mean)}, standard deviation ${figure(deviation)}. The recorded advantage is what the step used; the algorithm of the run says how it divides.`;
 }

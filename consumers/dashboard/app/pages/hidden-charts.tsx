@@ -1,5 +1,6 @@
-// Charts that the reader hid with a digit key. The address names each by its first series.
+// The keys of charts, and the charts that the reader hid with a digit. The address names each by its first series.
 import type { JSX } from 'preact';
+import { chartKeys } from '../charts/chart-keys.ts';
 import type { ChartSpec } from '../charts/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { change, parameter } from '../shell/place.ts';
@@ -20,10 +21,14 @@ export function useHiddenCharts(charts: readonly ChartSpec[]): HiddenCharts {
     const rest = names.filter((name) => name !== nameOf(spec));
     change({ hide: (isShown(spec) ? [...names, nameOf(spec)] : rest).join(',') });
   };
-  useKeys(
-    'Charts',
-    charts.slice(0, DIGITS).map((spec, at) => ({ keys: [String(at + 1)], does: `Show or hide: ${spec.title}`, run: () => toggle(spec) })),
-  );
+  useKeys('Charts', [
+    ...chartKeys,
+    ...charts.slice(0, DIGITS).map((spec, at) => ({
+      keys: [String(at + 1)],
+      does: `Show or hide: ${spec.title}`,
+      run: () => toggle(spec),
+    })),
+  ]);
   const hidden = charts.filter((spec) => !isShown(spec));
   const digitOf = (spec: ChartSpec): number => charts.indexOf(spec) + 1;
   return {

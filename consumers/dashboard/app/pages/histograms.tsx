@@ -38,20 +38,20 @@ export function Histograms({ run, from, to }: HistogramsProps): JSX.Element {
 
 /** One SVG path for trained samples and one for discards, so that the number of nodes does not depend on the number of bins. */
 function HistogramOf({ of }: { readonly of: ApiHistogram }): JSX.Element {
-  const { kept, dropped, most, total, bins } = stacksOf(of);
+  const { kept, discarded, most, total, bins } = stacksOf(of);
   const high = of.low + of.width * bins;
   const path = (from: (at: number) => number, to: (at: number) => number): string =>
     Array.from({ length: bins }, (_, at) => {
       const [top, bottom] = [40 - (40 * to(at)) / most, 40 - (40 * from(at)) / most];
       return top === bottom ? '' : `M${at},${bottom}V${top}H${at + 0.9}V${bottom}Z`;
     }).join('');
-  const label = `${of.figure} from ${figure(of.low)} to ${figure(high)}: ${figure(total.kept)} trained, ${figure(total.dropped)} discarded`;
+  const label = `${of.figure} from ${figure(of.low)} to ${figure(high)}: ${figure(total.kept)} trained, ${figure(total.discarded)} discarded`;
   return (
     <section class="histogram">
       <h3>
         {of.figure}{' '}
         <small>
-          {figure(total.kept)} trained{total.dropped > 0 && `, ${figure(total.dropped)} discarded`}
+          {figure(total.kept)} trained{total.discarded > 0 && `, ${figure(total.discarded)} discarded`}
         </small>
       </h3>
       <svg viewBox={`0 0 ${bins} 40`} preserveAspectRatio="none" role="img" aria-label={label}>
@@ -66,7 +66,7 @@ function HistogramOf({ of }: { readonly of: ApiHistogram }): JSX.Element {
           class="discarded"
           d={path(
             (at) => kept[at] ?? 0,
-            (at) => (kept[at] ?? 0) + (dropped[at] ?? 0),
+            (at) => (kept[at] ?? 0) + (discarded[at] ?? 0),
           )}
         />
       </svg>

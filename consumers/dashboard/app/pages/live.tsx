@@ -1,53 +1,75 @@
 // The live log, newest first. While the list is paused, events are counted and not shown, so that rows being read stay in place.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { refresh, useAnswer } from '../data/answers.ts';
 import { liveState, useLive } from '../data/live.ts';
-import { linkOf, placeOf, summaryOf, withEvents, type LiveEvent } from '../data/live-shapes.ts';
+import {
+  hold,
+  KEPT_EVENTS,
+  linkOf,
+  liveTypes,
+  nothingHeld,
+  placeOf,
+  summaryOf,
+  typesIn,
+  withEvents,
+  type LiveEvent,
+} from '../data/live-shapes.ts';
+import { isPassing, type ApiProblem } from '../data/request.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
+import { runUrl } from '../kit/run-page.tsx';
 import { Empty, Failed } from '../kit/states.tsx';
 import { ROW_PX, rowsAt } from '../kit/window.ts';
 import { useKeys } from '../shell/keys.ts';
 import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
-const types = [
-  ...['TurnRecorded', 'TrajectoryStarted', 'TrajectoryFinished', 'TrajectoryRequested', 'StepCompleted', 'TrajectoryDiscarded'],
-  ...['TrajectoryExpired', 'GroupsAdmitted', 'PolicyPublished', 'WorkerHeartbeat', 'RunStarted', 'RunFinished', 'DeadLettered'],
-] as const;
-/** Types that are hidden by default. */
-const quiet: readonly string[] = ['WorkerHeartbeat', 'TrajectoryRequested'];
 const DRAW_MS = 100;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const fits = ({ event }: LiveEvent, name: string, value: string | undefined): boolean =>
   value === undefined || textOf(event[name]).includes(value);
 
+/** Why the stream does not open. Browsers do not tell the page, so it requests the run, or the runs, as well. */
+function useRefusal(run: string | undefined): ApiProblem | undefined {
+  const url = run === undefined ? '/v1/runs?limit=1&fields=run_id' : runUrl(run);
+  const { problem } = useAnswer(url);
+  const state = liveState.value;
+  useEffect(() => {
+    if (state === 'away') refresh(url);
+  }, [state, url]);
+  return state === 'live' || problem === undefined || isPassing(problem) ? undefined : problem;
+}
+
 export function Live(): JSX.Element {
   useTitle('Live');
   const run = parameter('run');
   const paused = parameter('paused') === '1';
-  const chosen = parameter('types')?.split(',') ?? types.filter((type) => !quiet.includes(type));
+  const chosen = typesIn(parameter('types'));
   const [events, setEvents] = useState<readonly LiveEvent[]>([]);
   const [gap, setGap] = useState('');
-  const waiting = useRef<LiveEvent[]>([]);
+  const waiting = useRef(nothingHeld);
   const [held, setHeld] = useState(0);
+  const refusal = useRefusal(run);
   const worker = parameter('worker');
   const tool = parameter('tool');
   useLive({
     run,
     types: chosen,
-    onEvent: (event) => {
-      waiting.current.push(event);
-      if (waiting.current.length > 20_000) waiting.current.splice(0, 10_000);
-    },
+    onEvent: (event) => (waiting.current = hold(waiting.current, event)),
     onGap: setGap,
   });
   useEffect(() => {
     const timer = setInterval(() => {
-      if (waiting.current.length === 0) return;
-      if (paused) setHeld(waiting.current.length);
-      else setEvents((kept) => withEvents(kept, waiting.current.splice(0)));
+      const { count, newest } = waiting.current;
+      if (count === 0) return;
+      if (paused) {
+        setHeld(count);
+        return;
+      }
+      waiting.current = nothingHeld;
+      setEvents((kept) => withEvents(kept, newest));
     }, DRAW_MS);
     return () => clearInterval(timer);
   }, [paused]);
@@ -60,7 +82,9 @@ export function Live(): JSX.Element {
     { keys: ['f', ' '], does: 'Follow, or pause', run: toggle },
     { keys: ['/'], does: 'Filter', run: () => document.getElementById('live-run')?.focus() },
   ]);
-  const shown = events.filter((event) => fits(event, 'worker_id', worker) && fits(event, 'tool', tool));
+  const shown = events.filter(
+    (event) => (run === undefined || event.event['run_id'] === run) && fits(event, 'worker_id', worker) && fits(event, 'tool', tool),
+  );
   return (
     <div class="fill">
       <div class="head">
@@ -70,25 +94,12 @@ export function Live(): JSX.Element {
         </button>
         {held > 0 && paused && (
           <button type="button" class="chip live" onClick={resume}>
-            {figure(held)} since: show
+            {figure(held)} since: show{held > KEPT_EVENTS && ` the newest ${figure(KEPT_EVENTS)}`}
           </button>
         )}
       </div>
-      <div class="chips" role="group" aria-label="Events">
-        {types.map((type) => (
-          <button
-            key={type}
-            type="button"
-            class="chip"
-            aria-pressed={chosen.includes(type)}
-            onClick={() => {
-              const next = chosen.includes(type) ? chosen.filter((one) => one !== type) : [...chosen, type];
-              change({ types: next.length === 0 ? type : next.join(',') });
-            }}
-          >
-            {type}
-          </button>
-        ))}
+      <Types chosen={chosen} />
+      <div class="chips">
         {(['run', 'worker', 'tool'] as const).map((name) => (
           <input
             key={name}
@@ -101,11 +112,37 @@ export function Live(): JSX.Element {
         ))}
       </div>
       {gap !== '' && <Failed problem={{ status: 0, code: 'GAP', detail: gap }} />}
-      {shown.length === 0 ? <Nothing paused={paused} filtered={events.length > 0} /> : <Tail events={shown} />}
+      {refusal !== undefined && <Failed problem={refusal} />}
+      {shown.length > 0 && <Tail events={shown} />}
+      {shown.length === 0 && refusal === undefined && <Nothing paused={paused} filtered={events.length > 0} />}
       <p class="note" role="status">
         {figure(shown.length)} of the newest events, newest first; the rest is in the log and in SQL
       </p>
     </div>
+  );
+}
+
+function Types({ chosen }: { readonly chosen: readonly string[] }): JSX.Element {
+  const toggle = (type: string): void => {
+    const next = chosen.includes(type) ? chosen.filter((one) => one !== type) : [...chosen, type];
+    change({ types: next.length === 0 ? type : next.join(',') });
+  };
+  return (
+    <details class="choice">
+      <summary>
+        Events{' '}
+        <small>
+          {chosen.length} of {liveTypes.length} types
+        </small>
+      </summary>
+      <div class="chips" role="group" aria-label="Types of events">
+        {liveTypes.map((type) => (
+          <button key={type} type="button" class="chip" aria-pressed={chosen.includes(type)} onClick={() => toggle(type)}>
+            {type}
+          </button>
+        ))}
+      </div>
+    </details>
   );
 }
 

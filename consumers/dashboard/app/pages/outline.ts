@@ -2,6 +2,7 @@
 // and figures of all turns are computed once.
 import type { ApiOutline } from '../data/shapes.ts';
 import { firstAt } from '../data/first-at.ts';
+import type { VisibleRows } from '../kit/window.ts';
 
 export interface TurnRow {
   readonly turn: number;
@@ -9,7 +10,11 @@ export interface TurnRow {
   readonly status: string;
   readonly errorType: string;
   readonly generationMs: number;
+  /** The part of `generationMs` before the generation could begin. */
+  readonly generationQueueMs: number;
   readonly toolMs: number;
+  /** The part of `toolMs` before the call could begin. */
+  readonly toolQueueMs: number;
   readonly tokens: number;
   readonly versionMin: number;
   readonly versionMax: number;
@@ -34,7 +39,9 @@ const names = {
   status: 'status',
   errorType: 'error_type',
   generationMs: 'generation_ms',
+  generationQueueMs: 'generation_queue_ms',
   toolMs: 'tool_ms',
+  toolQueueMs: 'tool_queue_ms',
   tokens: 'completion_tokens',
   versionMin: 'version_min',
   versionMax: 'version_max',
@@ -64,7 +71,9 @@ export function rowAt(outline: ApiOutline, at: number): TurnRow {
     status: outline.statuses[cell('status')] ?? '',
     errorType: outline.error_types[cell('errorType')] ?? '',
     generationMs: cell('generationMs'),
+    generationQueueMs: cell('generationQueueMs'),
     toolMs: cell('toolMs'),
+    toolQueueMs: cell('toolQueueMs'),
     tokens: cell('tokens'),
     versionMin: cell('versionMin'),
     versionMax: cell('versionMax'),
@@ -104,6 +113,50 @@ export const spanOf = once((outline): TimeSpan => {
   const startMs = rowAt(outline, 0).atMs;
   return { startMs, endMs: Math.max(startMs + 1, last.atMs + last.generationMs, last.toolAtMs + last.toolMs) };
 });
+
+/** From the earliest start to the latest end of some rows. */
+export function spanOfRows(outline: ApiOutline, { from, to }: VisibleRows): TimeSpan {
+  const rows = Array.from({ length: Math.max(0, Math.min(to, outline.turns) - from) }, (_, index) => rowAt(outline, from + index));
+  const all = rows.flatMap(segmentsOf);
+  if (all.length === 0) return spanOf(outline);
+  const startMs = Math.min(...all.map((one) => one.fromMs));
+  return { startMs, endMs: Math.max(startMs + 1, ...all.map((one) => one.toMs)) };
+}
+
+interface TurnSegment {
+  readonly of: 'generation' | 'tool';
+  /** Waiting for the concurrency limit of the worker. */
+  readonly isQueued: boolean;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What a turn did over time: its generation and its tool call, each after the time that it was queued. */
+export function segmentsOf(row: TurnRow): readonly TurnSegment[] {
+  return [
+    ...queuedFirst('generation', row.atMs, [row.generationQueueMs, row.generationMs]),
+    ...(row.tool === '' ? [] : queuedFirst('tool', row.toolAtMs, [row.toolQueueMs, row.toolMs])),
+  ];
+}
+
+function queuedFirst(of: TurnSegment['of'], fromMs: number, [queueMs, ms]: readonly [number, number]): readonly TurnSegment[] {
+  const beganMs = fromMs + Math.max(0, Math.min(queueMs, ms));
+  const work = { of, isQueued: false, fromMs: beganMs, toMs: fromMs + ms };
+  return beganMs === fromMs ? [work] : [{ of, isQueued: true, fromMs, toMs: beganMs }, work];
+}
+
+/** Turns that one request of the transcript loads. */
+const PART_TURNS = 16;
+
+/** The two parts of the transcript around a row: the one that contains it and the nearer one beside it. */
+export function partsAround(at: number, turns: number): readonly VisibleRows[] {
+  const own = Math.floor(at / PART_TURNS);
+  const last = Math.ceil(turns / PART_TURNS) - 1;
+  const first = Math.max(0, Math.min(at % PART_TURNS < PART_TURNS / 2 ? own - 1 : own, last - 1));
+  return [first, first + 1]
+    .filter((part) => part <= last)
+    .map((part) => ({ from: part * PART_TURNS, to: Math.min(turns, (part + 1) * PART_TURNS) }));
+}
 
 interface MinimapCell {
   readonly ms: number;

@@ -6,9 +6,10 @@ import { mainCharts, slowCharts } from '../charts/figures.ts';
 import { useAnswer } from '../data/answers.ts';
 import { linkOf, placeOf, summaryOf, withEvents, type LiveEvent } from '../data/live-shapes.ts';
 import { useLive } from '../data/live.ts';
+import { usePolled } from '../data/polled.ts';
 import type { ApiPage, ApiRun, ApiStep, ApiTool } from '../data/shapes.ts';
 import type { ApiWatchedRun } from '../data/watch-shapes.ts';
-import { count, duration, figure, percent } from '../kit/format.ts';
+import { count, duration, figure, NOT_RECORDED, percent } from '../kit/format.ts';
 import { Badge, RunTabs, Stat, Text, When } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
@@ -47,6 +48,7 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
       events.value = withEvents(events.peek(), [event]).slice(0, MOST_EVENTS);
     },
   });
+  usePolled(runUrl(run, '/advisories'));
   const watched = useAnswer<ApiWatchedRun>(drawn ? runUrl(run, '/advisories') : undefined).value;
   return (
     <>
@@ -103,15 +105,22 @@ function Figures({ run, watched }: FiguresProps): JSX.Element {
   );
 }
 
-/** The current state of the run: admission, lag of the tables, and the worst sample. */
+/** The current state of the run: trainer, admission, lag of the tables, and the worst sample. */
 function Now({ run, watched: { behind, state } }: { readonly run: string; readonly watched: ApiWatchedRun }): JSX.Element {
-  const worst = address(
-    '/runs/:run/t/:trajectory',
-    { run, trajectory: state.worst_trajectory_id },
-    { attempt: state.worst_attempt || undefined },
-  );
+  const worst = address('/runs/:run/t/:trajectory', { run, trajectory: state.worst_trajectory_id }, { attempt: state.worst_attempt });
   return (
     <>
+      {state.ledger_at !== null && (
+        <Stat
+          name="Trainer"
+          value={state.trainer === '' ? NOT_RECORDED : state.trainer}
+          note={
+            <>
+              newest entry <Text>{state.ledger_entry}</Text>, <When at={state.ledger_at} />
+            </>
+          }
+        />
+      )}
       {state.admitted_at !== null && (
         <Stat
           name="In flight"
@@ -230,7 +239,9 @@ function Tools({ run }: { readonly run: string }): JSX.Element {
                 {items.map((tool) => (
                   <tr key={tool.tool}>
                     <td>
-                      <a href={`/runs/${encodeURIComponent(run)}/trajectories?tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</a>
+                      <a href={`/runs/${encodeURIComponent(run)}/trajectories?tool=${encodeURIComponent(tool.tool)}`}>
+                        <Text>{tool.tool}</Text>
+                      </a>
                     </td>
                     <td class="number">{figure(tool.calls)}</td>
                     <td class="number">{percent(tool.failure_rate)}</td>
@@ -267,7 +278,9 @@ const Settings = ({ run }: { readonly run: ApiRun }): JSX.Element => (
         {settings.map((name) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{String(run[name])}</dd>
+            <dd>
+              <Text>{String(run[name])}</Text>
+            </dd>
           </div>
         ))}
       </dl>

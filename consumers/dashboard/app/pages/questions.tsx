@@ -1,5 +1,6 @@
 // The questions of a run, and the answers to one question by policy version.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { figure, percent } from '../kit/format.ts';
 import { Badge, Text } from '../kit/parts.tsx';
@@ -120,9 +121,12 @@ export function QuestionPage({ parts }: { readonly parts: PatternParts }): JSX.E
 
 const COLORS = 4;
 const MOST_BARS = 240;
+/** Answers that are listed at first, and how many each press adds. */
+const ANSWERS = 500;
 
 /** Versions on the x axis, one stacked bar each. The most frequent answers have colors, the others are gray. */
 function History({ run, items }: { readonly run: string; readonly items: readonly ApiAnswerOfVersion[] }): JSX.Element {
+  const [listed, setListed] = useState(ANSWERS);
   const totals = new Map<string, number>();
   for (const { answer, tries } of items) totals.set(answer, (totals.get(answer) ?? 0) + tries);
   const frequent = [...totals]
@@ -137,7 +141,7 @@ function History({ run, items }: { readonly run: string; readonly items: readonl
     {
       name: 'Answer',
       of: ({ answer, trajectory_id, attempt }) => (
-        <a href={address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt: attempt || undefined })}>
+        <a href={address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt })}>
           <Text>{answer === '' ? '(none)' : answer.slice(0, 120)}</Text>
         </a>
       ),
@@ -192,10 +196,18 @@ function History({ run, items }: { readonly run: string; readonly items: readonl
       </p>
       <Table
         label="Answers"
-        rows={[...items].reverse().slice(0, 500)}
+        rows={[...items].reverse().slice(0, listed)}
         columns={columns}
         keyOf={({ version, answer }) => `${version} ${answer}`}
       />
+      {items.length > listed && (
+        <p class="note">
+          The newest {figure(listed)} of {figure(items.length)} answers.{' '}
+          <button type="button" class="chip" onClick={() => setListed(listed + ANSWERS)}>
+            More answers
+          </button>
+        </p>
+      )}
     </>
   );
 }

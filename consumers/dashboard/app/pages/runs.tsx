@@ -1,32 +1,26 @@
-// All runs: progress, reward, and discards.
+// All runs: progress, reward, and discards. The newest are live; older ones are loaded a page at a time.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { runsUrl } from '../data/addresses.ts';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure, NOT_RECORDED, percent } from '../kit/format.ts';
 import { Badge, Share, Spark, When } from '../kit/parts.tsx';
-import { Empty, Waiting } from '../kit/states.tsx';
-import { openKeys, useKeys } from '../shell/keys.ts';
+import { useRowKeys } from '../kit/row-keys.ts';
+import { Empty, Failed, Waiting } from '../kit/states.tsx';
+import { address } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
+import { useOlderPages } from './older-pages.ts';
 
 const statuses = ['running', 'finished', 'recorded'] as const;
+
+const linkOf = (run: string): string => address('/runs/:run', { run });
 
 export function Runs(): JSX.Element {
   useTitle('Runs');
   const status = parameter('status') ?? '';
-  const shown = useAnswer<ApiPage<ApiRun>>(runsUrl(status));
-  const [at, setAt] = useState(-1);
-  const runs = shown.value?.items ?? [];
   useLive({ types: ['RunStarted', 'RunFinished', 'StepCompleted'], refreshes: ['/v1/runs?'] });
-  const move = (by: number): void => setAt(Math.max(0, Math.min(runs.length - 1, at + by)));
-  useKeys('Runs', [
-    { keys: ['j', 'ArrowDown'], does: 'Next run', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous run', run: () => move(-1) },
-    ...openKeys(() => (runs[at] === undefined ? undefined : `/runs/${encodeURIComponent(runs[at].run_id)}`)),
-  ]);
   return (
     <>
       <div class="head">
@@ -39,33 +33,54 @@ export function Runs(): JSX.Element {
           ))}
         </div>
       </div>
-      <Waiting shown={shown} of="the runs">
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty>
-              {status === '' ? (
-                <>
-                  <h2>No runs yet</h2>
-                  <p>
-                    <code>npm start</code> begins one; it appears here by itself.
-                  </p>
-                </>
-              ) : (
-                <>
-                  No run is {status}. <a href="/">Show all</a>
-                </>
-              )}
-            </Empty>
-          ) : (
-            <Table runs={items} at={at} />
-          )
-        }
-      </Waiting>
+      <RunsOf key={status} status={status} />
     </>
   );
 }
 
-const Table = ({ runs, at }: { readonly runs: readonly ApiRun[]; readonly at: number }): JSX.Element => (
+function RunsOf({ status }: { readonly status: string }): JSX.Element {
+  const url = runsUrl(status);
+  const shown = useAnswer<ApiPage<ApiRun>>(url);
+  const older = useOlderPages<ApiRun>(url, shown.value?.next_cursor ?? null);
+  const runs = [...(shown.value?.items ?? []), ...older.items];
+  const selected = useRowKeys(
+    'Runs',
+    runs.map(({ run_id }) => run_id),
+    linkOf,
+  );
+  return (
+    <>
+      <Waiting shown={shown} of="the runs">
+        {() => (runs.length === 0 ? <NoRuns status={status} /> : <Table runs={runs} selected={selected} />)}
+      </Waiting>
+      {older.problem !== undefined && <Failed problem={older.problem} />}
+      {!older.isWhole && (
+        <button type="button" class="chip" onClick={older.more} disabled={older.loading}>
+          More runs
+        </button>
+      )}
+    </>
+  );
+}
+
+const NoRuns = ({ status }: { readonly status: string }): JSX.Element => (
+  <Empty>
+    {status === '' ? (
+      <>
+        <h2>No runs yet</h2>
+        <p>
+          <code>npm start</code> begins one; it appears here by itself.
+        </p>
+      </>
+    ) : (
+      <>
+        No run is {status}. <a href="/">Show all</a>
+      </>
+    )}
+  </Empty>
+);
+
+const Table = ({ runs, selected }: { readonly runs: readonly ApiRun[]; readonly selected: string | undefined }): JSX.Element => (
   <div class="scroller" tabIndex={0} role="region" aria-label="Runs">
     <table>
       <thead>
@@ -83,8 +98,8 @@ const Table = ({ runs, at }: { readonly runs: readonly ApiRun[]; readonly at: nu
         </tr>
       </thead>
       <tbody>
-        {runs.map((run, index) => (
-          <Row key={run.run_id} run={run} selected={index === at} />
+        {runs.map((run) => (
+          <Row key={run.run_id} run={run} selected={run.run_id === selected} />
         ))}
       </tbody>
     </table>
@@ -97,7 +112,7 @@ function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boole
   return (
     <tr aria-selected={selected}>
       <td>
-        <a href={`/runs/${encodeURIComponent(run.run_id)}`}>{run.run_id}</a>
+        <a href={linkOf(run.run_id)}>{run.run_id}</a>
       </td>
       <td>
         <Badge state={run.status} />

@@ -1,8 +1,7 @@
 // Search in the texts of a run: model output, tool arguments, and tool results. The store does the search; results are in the order of the
 // table's key.
 import type { JSX } from 'preact';
-import { useAnswer } from '../data/answers.ts';
-import type { ApiPage, ApiRun } from '../data/shapes.ts';
+import type { ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
@@ -41,8 +40,8 @@ export function Search(): JSX.Element {
   const q = parameter('q') ?? '';
   const run = parameter('run') ?? '';
   const where = (parameter('in') ?? 'texts') as PlaceOf;
-  const runs = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
-  const known = (runs.value?.items ?? []).map(({ run_id }) => run_id);
+  const runs = usePages<Pick<ApiRun, 'run_id'>>('/v1/runs?limit=200&fields=run_id');
+  const known = runs.items.map(({ run_id }) => run_id);
   useKeys('Search', [{ keys: ['/'], does: 'Search', run: () => document.getElementById('search-text')?.focus() }]);
   return (
     <>
@@ -71,6 +70,11 @@ export function Search(): JSX.Element {
             </option>
           ))}
         </select>
+        {!runs.isWhole && (
+          <button type="button" class="chip" onClick={runs.more} disabled={runs.loading}>
+            More runs
+          </button>
+        )}
         <button type="submit">Search</button>
         {(Object.keys(places) as PlaceOf[]).map((one) => (
           <button
@@ -109,7 +113,7 @@ function Matches({ run, where, q }: { readonly run: string; readonly where: Plac
               href={address(
                 '/runs/:run/t/:trajectory',
                 { run, trajectory: match.trajectory_id },
-                { attempt: match.attempt || undefined, turn: match.turn, find: q, as: where === 'texts' ? parameter('as') : undefined },
+                { attempt: match.attempt, turn: match.turn, find: q, as: where === 'texts' ? parameter('as') : undefined },
               )}
             >
               {match.trajectory_id} turn {match.turn}

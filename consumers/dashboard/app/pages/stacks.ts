@@ -1,4 +1,4 @@
-// Bars of a histogram: what was trained on, and what was discarded by reason. No DOM, for tests.
+// Bars of a histogram: what was trained on, and what was discarded for any reason. Does not use the DOM, so it can be unit-tested.
 
 export interface ApiHistogram {
   readonly figure: string;
@@ -10,10 +10,10 @@ export interface ApiHistogram {
 interface HistogramStacks {
   readonly bins: number;
   readonly kept: readonly number[];
-  readonly dropped: readonly number[];
+  readonly discarded: readonly number[];
   /** Height of the tallest bar. */
   readonly most: number;
-  readonly total: { readonly kept: number; readonly dropped: number };
+  readonly total: { readonly kept: number; readonly discarded: number };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -23,7 +23,7 @@ export function stacksOf({ fates }: ApiHistogram): HistogramStacks {
   const over = (of: ApiHistogram['fates']): readonly number[] =>
     Array.from({ length: bins }, (_, at) => sum(of.map(({ counts }) => counts[at] ?? 0)));
   const kept = over(fates.filter(({ reason }) => reason === ''));
-  const dropped = over(fates.filter(({ reason }) => reason !== ''));
-  const most = Math.max(1, ...kept.map((value, at) => value + (dropped[at] ?? 0)));
-  return { bins, kept, dropped, most, total: { kept: sum(kept), dropped: sum(dropped) } };
+  const discarded = over(fates.filter(({ reason }) => reason !== ''));
+  const most = Math.max(1, ...kept.map((value, at) => value + (discarded[at] ?? 0)));
+  return { bins, kept, discarded, most, total: { kept: sum(kept), discarded: sum(discarded) } };
 }

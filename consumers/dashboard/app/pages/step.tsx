@@ -172,13 +172,7 @@ const Accounts = ({ run, groups, last }: AccountsProps): JSX.Element => (
           {accounts.map((account) => (
             <tr key={`${account.trajectory_id} ${account.attempt}`}>
               <td>
-                <a
-                  href={address(
-                    '/runs/:run/t/:trajectory',
-                    { run, trajectory: account.trajectory_id },
-                    { attempt: account.attempt === 0 ? undefined : account.attempt },
-                  )}
-                >
+                <a href={address('/runs/:run/t/:trajectory', { run, trajectory: account.trajectory_id }, { attempt: account.attempt })}>
                   {account.trajectory_id}
                 </a>
               </td>

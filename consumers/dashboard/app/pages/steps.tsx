@@ -1,9 +1,11 @@
 // Steps of a run in order, newest first.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
 import type { ApiStep } from '../data/shapes.ts';
 import { duration, figure } from '../kit/format.ts';
 import { RunTabs, When } from '../kit/parts.tsx';
+import { useRowKeys } from '../kit/row-keys.ts';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
@@ -28,15 +30,32 @@ export function Steps({ parts }: { readonly parts: PatternParts }): JSX.Element 
   const run = parts['run'] ?? '';
   useTitle(`Steps of ${run}`);
   const pages = usePages<ApiStep>(`/v1/runs/${encodeURIComponent(run)}/steps?order=desc&limit=100`);
-  useLive({ run, types: ['StepCompleted'] });
+  const [news, setNews] = useState(0);
+  useLive({ run, types: ['StepCompleted'], onEvent: () => setNews((count) => count + 1) });
+  const linkOf = (step: string): string => address('/runs/:run/steps/:step', { run, step });
+  const selected = useRowKeys(
+    'Steps',
+    pages.items.map(({ step }) => String(step)),
+    linkOf,
+  );
+  const showNews = (): void => {
+    setNews(0);
+    pages.again();
+  };
   return (
     <>
       <div class="head">
         <h1>Steps</h1>
+        {news > 0 && (
+          <button type="button" class="chip live" onClick={showNews}>
+            {figure(news)} since: show
+          </button>
+        )}
       </div>
       <RunTabs run={run} />
       {pages.problem !== undefined && <Failed problem={pages.problem} />}
-      {pages.items.length === 0 && (pages.loading ? <Loading of="the steps" /> : <Empty>No step is trained yet.</Empty>)}
+      {pages.items.length === 0 &&
+        (pages.loading ? <Loading of="the steps" /> : pages.problem === undefined && <Empty>No step is trained yet.</Empty>)}
       {pages.items.length > 0 && (
         <div class="scroller" tabIndex={0} role="region" aria-label="Steps">
           <table>
@@ -53,9 +72,9 @@ export function Steps({ parts }: { readonly parts: PatternParts }): JSX.Element 
             </thead>
             <tbody>
               {pages.items.map((step) => (
-                <tr key={step.step}>
+                <tr key={step.step} aria-selected={selected === String(step.step)}>
                   <td>
-                    <a href={address('/runs/:run/steps/:step', { run, step: String(step.step) })}>{step.step}</a>
+                    <a href={linkOf(String(step.step))}>{step.step}</a>
                   </td>
                   {[
                     step.reward_mean,

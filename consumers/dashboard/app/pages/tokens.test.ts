@@ -70,11 +70,11 @@ describe('bars of a histogram', () => {
     const counts = fc.array(fc.nat(50), { maxLength: 9 });
     fc.assert(
       fc.property(fc.array(fc.record({ reason: fc.constantFrom('', 'stale', 'uniform_group'), counts }), { maxLength: 4 }), (fates) => {
-        const { kept, dropped, total, most, bins } = stacksOf({ figure: 'reward', low: 0, width: 1, fates });
+        const { kept, discarded, total, most, bins } = stacksOf({ figure: 'reward', low: 0, width: 1, fates });
         const all = fates.flatMap((fate) => fate.counts).reduce((sum, one) => sum + one, 0);
-        expect(total.kept + total.dropped).toBe(all);
-        expect([kept.length, dropped.length]).toEqual([bins, bins]);
-        expect(Math.max(1, ...kept.map((value, at) => value + (dropped[at] ?? 0)))).toBe(most);
+        expect(total.kept + total.discarded).toBe(all);
+        expect([kept.length, discarded.length]).toEqual([bins, bins]);
+        expect(Math.max(1, ...kept.map((value, at) => value + (discarded[at] ?? 0)))).toBe(most);
       }),
     );
   });

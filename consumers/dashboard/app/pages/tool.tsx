@@ -116,7 +116,7 @@ const calls = (run: string): readonly TableColumn<ApiCall>[] => [
   {
     name: 'Turn',
     of: ({ trajectory_id: trajectory, attempt, turn }) => (
-      <a href={address('/runs/:run/t/:trajectory', { run, trajectory }, { attempt: attempt || undefined, turn })}>
+      <a href={address('/runs/:run/t/:trajectory', { run, trajectory }, { attempt, turn })}>
         <Text>{trajectory}</Text> turn {turn}
       </a>
     ),

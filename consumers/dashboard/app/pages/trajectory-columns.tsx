@@ -21,8 +21,10 @@ export interface TrajectoryColumn {
 const tookMs = ({ started_at: from, finished_at: to }: ApiTrajectory): number | undefined =>
   from === null || to === null ? undefined : Date.parse(to) - Date.parse(from);
 
-const fateNote = ({ fate, fate_step, fate_reason }: ApiTrajectory): string =>
-  fate === 'trained' ? `step ${fate_step ?? ''}` : (fate_reason ?? '');
+function fateNote({ fate, fate_step: step, fate_reason: reason = '' }: ApiTrajectory): string {
+  if (fate === 'trained') return `step ${step ?? ''}`;
+  return fate === 'collected' ? `batch ${step ?? ''}` : reason;
+}
 
 const number = (key: keyof ApiTrajectory, name: string, more: Partial<TrajectoryColumn> = {}): TrajectoryColumn => ({
   ...{ key, name, px: 66, fields: [key], isNumber: true, of: (row) => figure(row[key]) },

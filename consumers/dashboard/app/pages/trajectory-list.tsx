@@ -14,7 +14,7 @@ import type { LoadedPages } from './pages-of.ts';
 import type { TrajectoryColumn } from './trajectory-columns.tsx';
 
 const linkTo = (run: string, { trajectory_id, attempt }: ApiTrajectory, filter: string): string =>
-  address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt: attempt === 0 ? undefined : attempt, of: filter });
+  address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt, of: filter });
 
 const QUESTION_PX = 240;
 const GAP_PX = 10;
@@ -27,16 +27,16 @@ interface TrajectoryListProps {
   readonly columns: readonly TrajectoryColumn[];
 }
 
-interface ListPlace {
+interface ScrollPosition {
   readonly top: number;
   readonly at: number;
 }
 
 /** Scroll positions by run and filter. */
-const listPlaces = new Map<string, ListPlace>();
+const listPlaces = new Map<string, ScrollPosition>();
 const MOST_PLACES = 20;
 
-function remember(name: string, where: ListPlace): void {
+function remember(name: string, where: ScrollPosition): void {
   listPlaces.delete(name);
   listPlaces.set(name, where);
   for (const oldest of listPlaces.keys()) if (listPlaces.size > MOST_PLACES) listPlaces.delete(oldest);

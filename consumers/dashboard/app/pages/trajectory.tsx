@@ -14,17 +14,19 @@ import { compareWithMarked, mark } from '../shell/mark.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
-import { fateOf } from './fate.ts';
+import { countedAttempt, fateOf } from './fate.ts';
 import { Follow } from './follow.tsx';
 import { RegexSwitch, soughtAs, soughtIn } from './regex-switch.tsx';
+import { Mates } from './mates.tsx';
 import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
+import { Transcript } from './transcript.tsx';
 import { TurnList } from './turn-list.tsx';
 import { TurnPane } from './turn-pane.tsx';
 
 /** How often a running attempt is reloaded, ms. */
 const GROWS_MS = 2_000;
 
-export const views = ['turn', 'waterfall', 'tokens', 'raw'] as const;
+export const views = ['transcript', 'turn', 'waterfall', 'tokens', 'raw'] as const;
 export type TrajectoryView = (typeof views)[number];
 
 const viewOf = (name: string | undefined): TrajectoryView => views.find((view) => view === name) ?? 'turn';
@@ -36,7 +38,7 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
   const isRunning = shown.value?.attempts.some(({ status }) => status === 'running' || status === 'requested') ?? false;
   useLive({
     run,
-    types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'],
+    types: ['StepCompleted', 'BatchCollected', 'RunRewound', 'TrajectoryDiscarded', 'TrajectoryExpired', 'TrajectoryFinished'],
     refreshes: [`/v1/trajectories/${encodeURIComponent(id)}`],
   });
   // polled, because its turns are few among those of the run, and the stream would send all of them
@@ -57,17 +59,15 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
 }
 
 function Report({ run, report }: { readonly run: string; readonly report: ApiTrajectoryReport }): JSX.Element {
-  const counted = report.attempts.find(({ result }) => result !== null)?.attempt ?? report.attempts[0]?.attempt ?? 0;
-  const attempt = numberParameter('attempt') ?? counted;
+  // chosen once, and then named in the address: a refresh does not change what is read
+  const counted = useMemo(() => countedAttempt(report), [report.trajectory_id]);
+  const asked = numberParameter('attempt');
+  const attempt = asked ?? counted;
+  useEffect(() => {
+    if (asked === undefined) change({ attempt });
+  }, [report.trajectory_id]);
   const one = report.attempts.find((each) => each.attempt === attempt);
-  const toAttempt = (by: number): void => {
-    const numbers = report.attempts.map((each) => each.attempt);
-    const next = numbers[numbers.indexOf(attempt) + by];
-    if (next !== undefined) change({ attempt: next, turn: '' }, true);
-  };
   useKeys('Trajectory', [
-    { keys: ['h'], does: 'Previous attempt', run: () => toAttempt(-1) },
-    { keys: ['l'], does: 'Next attempt', run: () => toAttempt(1) },
     { keys: ['m'], does: 'Mark', run: () => mark(run, { trajectory_id: report.trajectory_id, attempt }) },
     { keys: ['d'], does: 'Difference to the marked', run: () => compareWithMarked(run, { trajectory_id: report.trajectory_id, attempt }) },
   ]);
@@ -107,6 +107,7 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
           ))}
         </div>
       )}
+      <Mates key={report.group_id} run={run} report={report} attempt={attempt} />
       <Fate run={run} report={report} attempt={attempt} />
       <Turns key={attempt} run={run} id={report.trajectory_id} attempt={attempt} />
     </>
@@ -131,7 +132,7 @@ function Neighbors({ run, id, attempt }: TurnsProps): JSX.Element {
   const linkTo = (to: ApiNeighbor | null | undefined): string | undefined =>
     to === null || to === undefined
       ? undefined
-      : address('/runs/:run/t/:trajectory', { run, trajectory: to.trajectory_id }, { attempt: to.attempt || undefined, of });
+      : address('/runs/:run/t/:trajectory', { run, trajectory: to.trajectory_id }, { attempt: to.attempt, of });
   const [previous, next] = [linkTo(value?.previous), linkTo(value?.next)];
   useKeys('Trajectory', [
     { keys: ['['], does: 'Previous trajectory of the list', run: () => previous !== undefined && go(previous) },
@@ -301,7 +302,10 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
       </div>
       <div class={`reader ${view}`}>
         <TurnList outline={outline} at={at} matches={matches} onSelect={select} waterfall={view === 'waterfall'} />
-        {view !== 'waterfall' && (
+        {view === 'transcript' && (
+          <Transcript key={id} {...{ run, id, outline, at }} onSelect={select} soughtOf={(turn) => soughtIn(found, turn)} />
+        )}
+        {view !== 'transcript' && view !== 'waterfall' && (
           <TurnPane
             run={run}
             id={id}

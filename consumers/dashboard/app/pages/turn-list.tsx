@@ -7,7 +7,9 @@ import type { ApiOutline } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { visible } from '../kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from '../kit/window.ts';
-import { rowAt, spanOf } from './outline.ts';
+import { useKeys } from '../shell/keys.ts';
+import { change, parameter } from '../shell/place.ts';
+import { rowAt, spanOf, spanOfRows, type TimeSpan } from './outline.ts';
 
 interface TurnListProps {
   readonly outline: ApiOutline;
@@ -43,6 +45,9 @@ export function TurnList({ outline, at, matches, onSelect, waterfall }: TurnList
   const height = useSize(box).height || 480;
   const mapSize = useSize(map);
   const { from, to } = rowsAt(top, height, outline.turns);
+  const isWhole = !waterfall || parameter('scale') === 'whole';
+  const inView = { from: Math.floor(top / ROW_PX), to: Math.ceil((top + height) / ROW_PX) };
+  const span = isWhole ? spanOf(outline) : spanOfRows(outline, inView);
   useLayoutEffect(() => {
     const host = box.current;
     if (host === null) return;
@@ -58,8 +63,8 @@ export function TurnList({ outline, at, matches, onSelect, waterfall }: TurnList
     drawMinimap(map.current, { base, ...mapSize, from: top / all, to: Math.min(1, (top + height) / all), matches: shares });
   }, [base, top, height, matches]);
   useLayoutEffect(() => {
-    if (fall.current !== null) drawWaterfall(fall.current, outline, { from, to, span: spanOf(outline), rowPx: ROW_PX });
-  }, [outline, from, to, waterfall, theme.value, mapSize]);
+    if (fall.current !== null) drawWaterfall(fall.current, outline, { from, to, span, rowPx: ROW_PX });
+  }, [outline, from, to, waterfall, span.startMs, span.endMs, theme.value, mapSize]);
   const jump = (event: PointerEvent): void => {
     const canvas = map.current;
     if (canvas === null || box.current === null || (event.type === 'pointermove' && event.buttons !== 1)) return;
@@ -68,46 +73,74 @@ export function TurnList({ outline, at, matches, onSelect, waterfall }: TurnList
   };
   const found = useMemo(() => new Set(matches), [matches]);
   return (
-    <div class="turn-list">
-      <div
-        ref={box}
-        class="rows"
-        tabIndex={0}
-        role="listbox"
-        aria-label={`${figure(outline.turns)} turns`}
-        aria-activedescendant={`turn-${at}`}
-        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
-      >
-        <div class="body" role="presentation" style={{ height: `${outline.turns * ROW_PX}px` }}>
-          {Array.from({ length: to - from }, (_, index) => (
-            <TurnRow
-              key={from + index}
-              outline={outline}
-              at={from + index}
-              selected={from + index === at}
-              found={found.has(from + index)}
-              onSelect={onSelect}
-            />
-          ))}
-          {waterfall && (
-            <canvas
-              ref={fall}
-              class="waterfall"
-              role="img"
-              aria-label="When each turn generated and called its tool"
-              style={{ top: `${from * ROW_PX}px`, height: `${(to - from) * ROW_PX}px` }}
-            />
-          )}
+    <>
+      {waterfall && <WaterfallScale outline={outline} span={span} isWhole={isWhole} />}
+      <div class="turn-list">
+        <div
+          ref={box}
+          class="rows"
+          tabIndex={0}
+          role="listbox"
+          aria-label={`${figure(outline.turns)} turns`}
+          aria-activedescendant={`turn-${at}`}
+          onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+        >
+          <div class="body" role="presentation" style={{ height: `${outline.turns * ROW_PX}px` }}>
+            {Array.from({ length: to - from }, (_, index) => (
+              <TurnRow
+                key={from + index}
+                outline={outline}
+                at={from + index}
+                selected={from + index === at}
+                found={found.has(from + index)}
+                onSelect={onSelect}
+              />
+            ))}
+            {waterfall && (
+              <canvas
+                ref={fall}
+                class="waterfall"
+                aria-hidden="true"
+                style={{ top: `${from * ROW_PX}px`, height: `${(to - from) * ROW_PX}px` }}
+              />
+            )}
+          </div>
         </div>
+        <canvas
+          ref={map}
+          class="minimap"
+          role="img"
+          aria-label="Longest and failed turns of the whole trajectory"
+          onPointerDown={jump}
+          onPointerMove={jump}
+        />
       </div>
-      <canvas
-        ref={map}
-        class="minimap"
-        role="img"
-        aria-label="Longest and failed turns of the whole trajectory"
-        onPointerDown={jump}
-        onPointerMove={jump}
-      />
+    </>
+  );
+}
+
+interface WaterfallScaleProps {
+  readonly outline: ApiOutline;
+  readonly span: TimeSpan;
+  readonly isWhole: boolean;
+}
+
+/** What the width of the waterfall stands for: the turns in view or the whole attempt. */
+function WaterfallScale({ outline, span, isWhole }: WaterfallScaleProps): JSX.Element {
+  const choose = (whole: boolean): void => change({ scale: whole ? 'whole' : '' });
+  useKeys('Waterfall', [{ keys: ['x'], does: 'Scale to the turns in view or to the whole attempt', run: () => choose(!isWhole) }]);
+  return (
+    <div class="chips scale" role="group" aria-label="Width of the waterfall">
+      {[false, true].map((whole) => (
+        <button key={String(whole)} type="button" class="chip" aria-pressed={whole === isWhole} onClick={() => choose(whole)}>
+          {whole ? 'whole attempt' : 'turns in view'}
+        </button>
+      ))}
+      <kbd>x</kbd>
+      <span class="note">
+        {duration(span.endMs - span.startMs)} across, from {duration(span.startMs - spanOf(outline).startMs)} after the start. Above: the
+        generation in the color of its version; below: the tool call, red if it failed. Pale: queued.
+      </span>
     </div>
   );
 }

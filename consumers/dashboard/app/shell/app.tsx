@@ -146,7 +146,9 @@ export function App(): JSX.Element {
         Skip to the content
       </a>
       <Header />
-      <main id="main">{locked.value ? <SignIn /> : <CurrentPage />}</main>
+      <main id="main" tabIndex={-1}>
+        {locked.value ? <SignIn /> : <CurrentPage />}
+      </main>
       <KeyHelp />
       <Palette />
       <Notice />

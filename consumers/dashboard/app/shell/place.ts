@@ -57,12 +57,18 @@ export function numberParameter(name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** False for addresses of the API, and for links within the open page: for those, only the browser moves the focus. */
+function leadsToPage({ pathname, search, hash }: HTMLAnchorElement): boolean {
+  if (/^\/(v1|openapi|metrics|healthz|registry)/.test(pathname)) return false;
+  return hash === '' || pathname !== location.pathname || search !== location.search;
+}
+
 /** Handles clicks on links within the site without a page load. New tabs and downloads are left to the browser. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element | null)?.closest('a');
   if (link === null || link === undefined || link.target !== '' || link.origin !== location.origin || link.hasAttribute('download')) return;
-  if (/^\/(v1|openapi|metrics|healthz|registry)/.test(link.pathname)) return;
+  if (!leadsToPage(link)) return;
   event.preventDefault();
   go(link.href);
 }
