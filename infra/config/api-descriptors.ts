@@ -21,7 +21,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
     shape: 'a host name in lower case, without a port',
-    help: 'Host names of reverse proxies in front of the API, comma separated. On loopback, only these and the names of this machine are accepted.',
+    help: 'Host names of the API, such as that of a reverse proxy, comma separated. With names, and always on loopback, requests must name one of these, this machine, or, beyond loopback, an IP address.',
   },
   apiKeys: {
     env: 'TURNSTREAM_API_KEYS',

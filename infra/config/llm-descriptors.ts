@@ -155,9 +155,9 @@ export const llmDescriptors = {
       'metadata.weight_version',
       'header:x-policy-version',
     ],
-    pattern: /^(header:[\w-]+|[\w-]+(\.[\w-]+)*)$/,
-    shape: 'header:<name> or a path into the answer',
-    help: 'Where the server reports the version of its weights; every place is tried. Not found: the version is unknown.',
+    pattern: /^(header:[\w-]+|(route:\/[\w/.-]*#)?[\w-]+(\.[\w-]+)*)$/,
+    shape: 'header:<name>, a path into the answer, or route:<path>#<path into its answer>',
+    help: 'Where the server reports the version of its weights; every place is tried. A route is asked before and after each answer (vLLM: route:/weight_info#weight_version). Not found: the version is unknown.',
   },
   llmConcurrency: {
     env: 'TURNSTREAM_LLM_CONCURRENCY',

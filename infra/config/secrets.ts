@@ -3,6 +3,7 @@
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
 import { hashedFields } from './learning.ts';
 import { toEnv } from './load.ts';
+import { withheldAddress } from './withheld-addresses.ts';
 
 /** Roles that `up` starts. */
 export const roleNames = ['store', 'api', 'warehouse', 'worker', 'trainer', 'evaluator'] as const;
@@ -60,15 +61,23 @@ export function uses(role: RoleName, key: keyof typeof usersOf, { trainer }: Con
   return usersOf[key].includes(role);
 }
 
+/** The default is no secret. */
+const withheldUnlessDefault =
+  (key: 'serperUrl' | 'jinaUrl') =>
+  ({ [key]: url }: Config): string =>
+    url === descriptors[key].fallback ? url : withheldAddress(url);
+
 /**
  * Placeholders for withheld settings that other settings need: the trainer has to know which policy and tools the workers of its run use,
- * because both are recorded with the run, but not their addresses.
+ * because both are recorded with the run, but of their addresses only the hashes.
  */
 export const standIns: Partial<Record<keyof Config, (config: Config) => string>> = {
-  llmUrl: () => 'http://withheld.invalid',
+  llmUrl: ({ llmUrl }) => withheldAddress(llmUrl),
   judgeUrl: () => 'http://withheld.invalid',
   llmExtra: ({ llmExtra }) => hashedFields(llmExtra),
-  retrievalUrl: () => 'http://withheld.invalid',
+  retrievalUrl: ({ retrievalUrl }) => withheldAddress(retrievalUrl),
+  serperUrl: withheldUnlessDefault('serperUrl'),
+  jinaUrl: withheldUnlessDefault('jinaUrl'),
   serperApiKey: () => 'withheld',
 };
 

@@ -87,6 +87,7 @@ export const clickhousePasswordOf = (config: Config, url: string): string =>
 export const groupsOf = (namespace: string) =>
   ({
     warehouse: `${namespace}.warehouse`,
-    workers: (run: string) => `${namespace}.workers.${run}`,
+    /** Of the run, or of the own workers of an evaluation. */
+    workers: (run: string, addressee = '') => [namespace, 'workers', run, ...(addressee === '' ? [] : [addressee])].join('.'),
     trainer: (run: string) => `${namespace}.trainer.${run}`,
   }) as const;

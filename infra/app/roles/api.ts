@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { createApi, sqlLimitsOf } from '../../../consumers/api/api.ts';
 import { readAllFindings } from '../../../consumers/api/watch/findings.reader.ts';
 import { dashboardRoutes } from '../../../consumers/dashboard/dashboard.route.ts';
-import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import { readSite } from '../../../consumers/dashboard/site.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
@@ -12,14 +11,15 @@ import { createHttpServer } from '../../http/server.ts';
 import { runProbes, type HealthProbe } from '../../http/probes.ts';
 import { withDependencies } from '../../telemetry/health.ts';
 import { systemClock } from '../../lifecycle/clock.ts';
+import { aborted } from '../../lifecycle/waiting.ts';
 import { createWebhook } from '../../web/webhook.ts';
-import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
+import { connectLog, connectWarehouse, groupsOf } from '../open/connections.ts';
+import { countBehind } from '../open/count-behind.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { watchAdvisories, type AdvisoryWatch } from './advisory-watch.ts';
 import { coordinatorOf } from '../open/coordinator-of-run.ts';
 import { linkWithTicket } from '../../http/tickets.ts';
 import { keepDashboardToken, withDashboardToken } from '../open/dashboard-token.ts';
-import { untilAborted } from './until-aborted.ts';
 import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
 
@@ -50,7 +50,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       metrics,
       probes,
     },
-    ...{ freshMs: config.apiFreshMs, requestsPerSecond: config.apiRequestsPerSecond },
+    ...{ names: config.apiNames, freshMs: config.apiFreshMs, requestsPerSecond: config.apiRequestsPerSecond },
     metricsText: () => metrics.text(context.metricsOfOthers()),
     status: context.status,
     services: () => context.services().filter(({ name }) => name !== 'api'),
@@ -70,7 +70,7 @@ export const apiRole: RoleMain = async (context, signal) => {
     logger.info({ url, ...link }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });
     const watch = setInterval(() => void reportHealth(probes, report, signal), LOOK_MS);
-    await Promise.all([untilAborted(signal), tellOfAdvisories(context, () => readAllFindings(store, behind), signal)]).finally(() => {
+    await Promise.all([aborted(signal), tellOfAdvisories(context, () => readAllFindings(store, behind), signal)]).finally(() => {
       clearInterval(watch);
     });
     report({ state: 'stopping', detail: '', figures: {} });
@@ -91,12 +91,6 @@ async function reportHealth(probes: readonly HealthProbe[], report: ReportStatus
 /** Fails unless the tables exist: that the store answers does not imply it. */
 async function migrated(store: Store): Promise<void> {
   await store.query('SELECT count() AS migrations FROM schema_migrations');
-}
-
-/** Records of the log that the sink has not committed: they are not in the tables yet. */
-async function countBehind(kafka: LogConnection['kafka'], group: string): Promise<number> {
-  const topics = await Promise.all(warehouseTopics.map((topic) => kafka.lag(group, topic)));
-  return topics.flat().reduce((sum, { lag }) => sum + lag, 0);
 }
 
 const WEBHOOK_RETRIES = 5;

@@ -10,7 +10,7 @@ const RETRY_MS = [500, 30_000] as const;
 export const patienceOf = ({ llmRetries: retries, llmTimeoutMs: timeoutMs, llmIdleMs: idleMs }: Config) =>
   ({ retries, retryMs: RETRY_MS, timeoutMs, idleMs }) as const;
 
-export interface ChatPlace {
+export interface ChatEndpoint {
   readonly url: string;
   readonly name: string;
   readonly apiKey: string;
@@ -27,7 +27,7 @@ export interface ChatSampling {
 
 /** Opens the model without sending a request; closing it ends every request. */
 export const openChatModel = (
-  { url, name, apiKey }: ChatPlace,
+  { url, name, apiKey }: ChatEndpoint,
   sampling: ChatSampling,
   { config, ...parts }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics },
 ) =>

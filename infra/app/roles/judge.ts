@@ -1,5 +1,5 @@
 // The language model that judges answers, as configured.
-import { createJudge, type Judge } from '../../../producers/evaluations/judge.ts';
+import { createJudge, type Judge } from '../../../producers/judge/judge.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';

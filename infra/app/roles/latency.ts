@@ -4,7 +4,7 @@ import { createEngine } from '../../../producers/rollouts/latency/engine.ts';
 import { slowPolicy, slowTool, type LatencyModel } from '../../../producers/rollouts/latency/latency-model.ts';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
 import type { Learner } from '../../../streams/core/learning.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { RoleContext } from './role.ts';
 
 export interface Acting {

@@ -4,7 +4,7 @@ import { errorCodes, isPlatformError, messageOf } from '../../../streams/core/er
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
 import { createBackoff } from '../../../streams/core/waiting.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 export interface OutageOptions {
   readonly report: ReportStatus;

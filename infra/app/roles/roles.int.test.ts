@@ -163,7 +163,7 @@ describe('roles', { timeout: 120_000 }, () => {
         .map((line) => (JSON.parse(line) as { sequence: number }).sequence),
     ).toEqual([1, 2]);
     expect((await command(env, 'topics', 'list')).out).toContain(`${config.namespace}.rollouts\t4\n`);
-    expect((await command(env, 'topics', 'apply')).out).toContain('10 topics as they should be');
+    expect((await command(env, 'topics', 'apply')).out).toContain('10 topics are up to date');
     expect((await command(env, 'status')).out).toMatch(new RegExp(`^${RUN} +finished +${STEPS} `, 'm'));
     expect(JSON.parse((await command(env, 'status', '--run', RUN, '--json')).out)).toMatchObject({ steps: STEPS });
     expect((await command(env, 'sql', '--format', 'TSV', '-q', 'SELECT count() FROM steps;')).out).toBe(`${STEPS}\n`);
@@ -210,13 +210,13 @@ describe('roles', { timeout: 120_000 }, () => {
     expect(wrong).toMatchObject({ code: 1, out: '', error: expect.stringContaining('[SQL_INVALID]') as string });
   });
 
-  it('accept an imported question set, whose bad lines are named', async () => {
+  it('accept an imported question set, and report its invalid lines', async () => {
     const file = join(dataDir, 'mine.jsonl');
     writeFileSync(file, '{"question": "What is the capital of France?", "answer": "Paris"}\nnot json\n');
     const refused = await command(env, 'questions', 'import', file, '--dataset', 'mine');
     expect(refused).toMatchObject({ code: 2, error: expect.stringContaining('line 2') as string });
     const imported = await command(env, 'questions', 'import', file, '--dataset', 'mine', '--skip-bad-lines');
-    expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('1 questions imported, 1 lines left out') as string });
+    expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('1 question imported, 1 line skipped') as string });
     expect((await command(env, 'questions', 'list')).out).toContain('mine\ttrain\t1\n');
     await prepareLog({ ...config, dataset: 'mine' }, silentLogger);
     expect((await command(env, 'questions', 'write')).out).toBe('2000 questions\n');

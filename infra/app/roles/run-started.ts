@@ -3,9 +3,9 @@ import { assertWorkerSettings } from '../../../consumers/trainer/settings.ts';
 import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { runEvents } from '../../../streams/core/read-log.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { workerSettingsOf } from '../../config/learning.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { LogConnection } from '../open/connections.ts';
+import { settingsWithCode } from './worker-identity.ts';
 
 /** Undefined when the run has not begun. */
 export async function runStartedOf({ kafka, events }: LogConnection, run: string): Promise<RunStarted | undefined> {
@@ -39,7 +39,7 @@ export async function assertFitting(fitting: Fitting): Promise<{ readonly begun:
 /** False while the run has not begun. */
 async function look({ log, run, config }: Fitting): Promise<boolean> {
   const started = await runStartedOf(log, run);
-  if (started !== undefined) assertWorkerSettings(workerSettingsOf(config), started);
+  if (started !== undefined) assertWorkerSettings(await settingsWithCode(config), started);
   return started !== undefined;
 }
 

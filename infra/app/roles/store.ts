@@ -4,9 +4,9 @@ import { startStore, type RunningStore } from '../../clickhouse/store-process.ts
 import { ensureStorePassword } from '../../clickhouse/store/password.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import { assertDataDir } from '../../lifecycle/data-dir.ts';
+import { aborted } from '../../lifecycle/waiting.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
 import type { RoleMain } from './role.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Interval between health checks of the engine, ms. */
 const LOOK_MS = 5_000;
@@ -23,7 +23,7 @@ export const storeRole: RoleMain = async ({ config, logger, report }, signal) =>
   });
   report({ state: 'live', detail: '', figures: { port: store.port } });
   const watch = setInterval(() => void reportHealth(store, report, signal), LOOK_MS);
-  await untilAborted(signal).finally(() => {
+  await aborted(signal).finally(() => {
     clearInterval(watch);
   });
   report({ state: 'stopping', detail: '', figures: {} });

@@ -6,8 +6,8 @@ import { connectLog, connectWarehouse, groupsOf } from '../open/connections.ts';
 import { prepareStore } from '../open/prepare.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleContext, RoleMain } from './role.ts';
-import { untilAborted } from './until-aborted.ts';
 import { systemClock } from '../../lifecycle/clock.ts';
+import { aborted } from '../../lifecycle/waiting.ts';
 
 /** One member of the consumer group of sinks. */
 export const warehouseRole: RoleMain = async (context, signal) => {
@@ -42,7 +42,7 @@ async function live({ config, logger, metrics, report, reach, onSkipped }: RoleC
   try {
     await warehouse.start(signal);
     keeping = keepFigures({ store, clock: systemClock, logger, signal: ending.signal });
-    await untilAborted(signal, warehouse.finished);
+    await Promise.race([aborted(signal), warehouse.finished]);
     return 'stopped';
   } finally {
     ending.abort();

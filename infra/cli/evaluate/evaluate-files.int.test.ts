@@ -36,7 +36,7 @@ it('asks an agent again if its code changed, and not if only its path did', { ti
     );
     return join(dir, folder, 'agent.mjs');
   };
-  const evaluated = async (module: string) => {
+  const evaluated = async (module: string): Promise<Readonly<Record<string, unknown>>> => {
     const flags = ['--policy', 'module', '--run', 'mine', '--data', questions, '--n', '2', '--format', 'json'];
     const { code, out, error } = await command({ ...env, TURNSTREAM_POLICY_MODULE: module }, 'evaluate', ...flags);
     expect(code, error).toBe(0);
@@ -52,6 +52,9 @@ it('asks an agent again if its code changed, and not if only its path did', { ti
   const edited = await evaluated(agent('c', 'Bern'));
   expect(edited).toMatchObject({ error: '', avg_em: 0 });
   expect(edited['evaluation_id']).not.toBe(first['evaluation_id']);
+  // two at once do not answer for each other, although both belong to one run
+  const both = await Promise.all([evaluated(agent('d', 'Vienna!')), evaluated(agent('e', 'Linz'))]);
+  expect(both.map((one) => one['avg_em'])).toEqual([1, 0]);
 });
 
 it('answers, judges, resumes, shows and compares', { timeout: 300_000 }, async () => {

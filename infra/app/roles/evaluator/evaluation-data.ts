@@ -6,7 +6,7 @@ import type { EvaluationQuestion } from '../../../../producers/evaluations/evalu
 import { datasetColumns } from '../../../../producers/evaluations/dataset-row.ts';
 import { readDataset, type Dataset, type DatasetFormat } from '../../../../producers/evaluations/read-dataset.ts';
 import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
-import { createRandom, shuffled } from '../../../../streams/core/random.ts';
+import { deriveSeed } from '../../../../streams/core/random.ts';
 import { parquetLines } from '../../../clickhouse/parquet-lines.ts';
 import { readQuestions, type QuestionSource } from '../../open/questions.ts';
 
@@ -15,6 +15,8 @@ export interface EvaluationData {
   readonly dataset: string;
   readonly split: string;
   readonly questions: readonly EvaluationQuestion[];
+  /** The most questions that were to be asked. */
+  readonly mostQuestions?: number;
   /** Rows of the file that are left out. */
   readonly leftOut?: number;
   /** Notes for people, one sentence each. */
@@ -67,6 +69,7 @@ export async function dataOfFile(file: string, { skipBadRows, withAttachments = 
   return {
     ...names,
     questions: questions === undefined ? read.questions : chosen(read.questions, questions),
+    ...(questions === undefined ? {} : { mostQuestions: questions }),
     leftOut: read.bad + (withAttachments ? 0 : read.attached),
     notes: notesOf(names.dataset, read, withAttachments),
   };
@@ -91,15 +94,18 @@ export async function dataOfSet(
   { dataset, split, questions }: { readonly dataset: string; readonly split: string; readonly questions: number },
 ): Promise<EvaluationData> {
   const all = (await readQuestions(source, dataset)).filter((question) => question.split === split);
-  if (all.length > 0) return { dataset, split, questions: chosen(all, questions) };
+  if (all.length > 0) return { dataset, split, questions: chosen(all, questions), mostQuestions: questions };
   throw new PlatformError(
     'NOT_FOUND',
     `evaluating: set ${dataset} has no ${split} questions; import some with \`turnstream questions import --dataset ${dataset} --split ${split} <file>\`, or start with --no-eval`,
   );
 }
 
-/** A deterministic sample: questions are taken in a fixed order. */
+/** A sample that stays the same: each question has a fixed rank, so that rejecting one lets only one other take its place. */
 function chosen<T extends { readonly question_id: string }>(all: readonly T[], count: number): readonly T[] {
-  const byId = [...all].sort((a, b) => (a.question_id < b.question_id ? -1 : 1));
-  return shuffled(byId, createRandom(1)).slice(0, count);
+  const ranked = [...all]
+    .sort((a, b) => (a.question_id < b.question_id ? -1 : 1))
+    .map((question) => ({ question, rank: deriveSeed(`held out/${question.question_id}`, 0) }))
+    .sort((a, b) => a.rank - b.rank);
+  return ranked.slice(0, count).map(({ question }) => question);
 }

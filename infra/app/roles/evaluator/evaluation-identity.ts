@@ -6,10 +6,10 @@ import type { Config } from '../../../config/descriptors.ts';
 import { workerSettingsOf } from '../../../config/learning.ts';
 import { modelCard, safeUrl } from '../../../llm/model-card.ts';
 import { assertReachable } from '../../../web/reachable.ts';
-import { codeHash } from './code-hash.ts';
 import type { LogConnection } from '../../open/connections.ts';
 import type { RoleContext } from '../role.ts';
 import { runStartedOf } from '../run-started.ts';
+import { addressSettings, assertSameServers, codeOf, serversOf } from '../worker-identity.ts';
 import { version as program } from '../../version.ts';
 
 export interface Answering {
@@ -20,7 +20,7 @@ export interface Answering {
 }
 
 export interface AnsweringOptions {
-  readonly context: Pick<RoleContext, 'config' | 'logger' | 'metrics'>;
+  readonly context: Pick<RoleContext, 'config' | 'logger' | 'metrics' | 'supervised'>;
   readonly log: LogConnection;
   readonly run: string;
   /** True when the workers of the run answer, not a worker of this process. */
@@ -28,21 +28,27 @@ export interface AnsweringOptions {
   /** SHA-256 of the weights that answer; undefined when no run publishes them. */
   readonly weightsSha256: string | undefined;
   readonly judged: boolean;
+  /** Hashes of the modules that this process has loaded; by default they are read. */
+  readonly code?: Readonly<Record<string, string>>;
 }
 
-/** Contacts the servers. Throws MODEL_UNAVAILABLE, MODEL_REFUSED, or TOOLS_UNAVAILABLE when one of them does not answer. */
+/**
+ * Contacts the servers. Throws MODEL_UNAVAILABLE, MODEL_REFUSED, or TOOLS_UNAVAILABLE when one of them does not answer, and RUN_CONFLICT
+ * when they are not those of the workers that answer.
+ */
 export async function answeringOf(options: AnsweringOptions, signal: AbortSignal): Promise<Answering> {
   const { context, weightsSha256, judged } = options;
   const { config } = context;
   const settings = await settingsOf(options);
-  const tools = toolServersOf(settings, config);
-  await Promise.all(Object.entries(tools).map(([name, url]) => assertReachable(name, url, signal)));
+  const servers = serversOf(settings);
+  const ofTools = servers.filter((name) => name !== 'model');
+  await Promise.all(ofTools.map((name) => assertReachable(name, config[addressSettings[name]], signal)));
   const model = settings['policy'] === 'llm' ? await servedModel(context, signal) : undefined;
   return {
     answering: {
       ...{ program, settings },
-      code: await codeOf(settings, config),
-      addresses: addressesOf(settings, config),
+      code: options.code ?? (await codeOf(settings, config)),
+      addresses: Object.fromEntries(servers.map((name) => [name, safeUrl(config[addressSettings[name]])])),
       ...(weightsSha256 === undefined ? {} : { weights_sha256: weightsSha256 }),
       ...(model === undefined ? {} : { model }),
       ...(judged ? { judge: await judgeOf(config, signal) } : {}),
@@ -51,33 +57,17 @@ export async function answeringOf(options: AnsweringOptions, signal: AbortSignal
   };
 }
 
-type IdentitySettings = Readonly<Record<string, unknown>>;
-
-/** Workers of a run have the settings that the run started with, whatever the settings of this process are. */
-async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<IdentitySettings> {
+/**
+ * Workers of a run have the settings that the run started with, whatever the settings of this process are. A supervisor gives its evaluator
+ * the servers of its workers, which may have moved since.
+ */
+async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<Readonly<Record<string, unknown>>> {
+  const { config, supervised } = context;
   const started = byWorkersOfRun ? await runStartedOf(log, run) : undefined;
-  return (started === undefined ? undefined : recordedWorkerSettings(started)) ?? workerSettingsOf(context.config);
-}
-
-async function codeOf({ policy, toolsModule }: IdentitySettings, config: Config): Promise<Readonly<Record<string, string>>> {
-  return {
-    ...(policy === 'module' ? { policy_sha256: await codeHash(config.policyModule) } : {}),
-    ...(toolsModule === undefined ? {} : { tools_sha256: await codeHash(config.toolsModule) }),
-  };
-}
-
-function addressesOf(settings: IdentitySettings, config: Config): Readonly<Record<string, string>> {
-  const all = { ...(settings['policy'] === 'llm' ? { model: config.llmUrl } : {}), ...toolServersOf(settings, config) };
-  return Object.fromEntries(Object.entries(all).map(([name, url]) => [name, safeUrl(url)]));
-}
-
-function toolServersOf({ tools, webReader }: IdentitySettings, config: Config): Readonly<Record<string, string>> {
-  const { retrievalUrl, serperUrl, jinaUrl } = config;
-  return {
-    ...(tools === 'local' ? { retrieval: retrievalUrl } : {}),
-    ...(tools === 'web' ? { search: serperUrl } : {}),
-    ...(tools === 'web' && webReader === 'jina' ? { reader: jinaUrl } : {}),
-  };
+  const recorded = started === undefined ? undefined : recordedWorkerSettings(started);
+  if (recorded === undefined) return workerSettingsOf(config);
+  if (!supervised) assertSameServers({ run, recorded }, config);
+  return recorded;
 }
 
 async function servedModel({ config, logger, metrics }: AnsweringOptions['context'], signal: AbortSignal) {

@@ -2,20 +2,22 @@
 // on its own worker. Everything is in the log; repeating an evaluation continues it, or returns its recorded result.
 import { hostname } from 'node:os';
 import type { EvaluationCompleted } from '../../../../schemas/generated/events.ts';
-import { PlatformError } from '../../../../streams/core/errors.ts';
+import { isPlatformError, PlatformError } from '../../../../streams/core/errors.ts';
 import { runEvents } from '../../../../streams/core/read-log.ts';
-import { evaluate, type TakenOver } from '../../../../producers/evaluations/evaluate.ts';
+import { evaluate, type EvaluateOptions, type TakenOver } from '../../../../producers/evaluations/evaluate.ts';
 import type { Config } from '../../../config/descriptors.ts';
+import { workerSettingsOf } from '../../../config/learning.ts';
 import { topicPlanOf } from '../../../kafka/topics/topics.ts';
-import { startBeside } from './beside.ts';
+import { createBeside, type Beside } from './beside.ts';
 import { connectLog, groupsOf, type LogConnection } from '../../open/connections.ts';
 import { waitUntilDrained } from '../../open/drain.ts';
 import { dataOfSet, type EvaluationData } from './evaluation-data.ts';
-import { answeringOf, type Answering } from './evaluation-identity.ts';
+import { answeringOf, type Answering, type AnsweringOptions } from './evaluation-identity.ts';
 import { openJudge } from '../judge.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { warehouseRole } from '../warehouse.ts';
 import { runStartedOf } from '../run-started.ts';
+import { codeOf } from '../worker-identity.ts';
 import { workerRole } from '../worker/worker.ts';
 import { systemClock } from '../../../lifecycle/clock.ts';
 
@@ -81,15 +83,17 @@ async function evaluateAll(all: All, signal: AbortSignal): Promise<void> {
   const { log, context, options } = all;
   const { config, logger } = context;
   const published = await publishedOf(log, config, options);
-  const answering = (): Promise<Answering> =>
-    answeringOf({ ...subjectOf(options), context, log, weightsSha256: published?.sha256 }, signal);
   const data = options.data ?? [await dataOfSet(sourceOf(log), { ...options, dataset: await datasetOf(log, config, options) })];
-  const beside = await helpers(log, context, options);
+  const own = await prepareOwn(all);
+  const answering = (): Promise<Answering> =>
+    answeringOf({ ...subjectOf(options), ...own, context, log, weightsSha256: published?.sha256 }, signal);
+  const beside = createBeside();
   try {
+    if (isOwn(options) && options.stores === true) beside.start((stop) => warehouseRole(asHelper(context), stop));
     for (const each of data) {
       const before = await answering();
       const policyVersion = published?.version ?? before.servedVersion;
-      const one = { ...all, policyVersion, data: each, answering: before.answering };
+      const one = { ...all, beside, policyVersion, data: each, answering: before.answering };
       const { completed, isAsked } = await beside.unlessFailed(evaluateOne(one, beside.signal(signal)));
       if (before.answering['model'] !== undefined && isAsked) noteChange(options, before, await answering());
       options.onCompleted(completed);
@@ -116,6 +120,7 @@ function noteChange({ onNote }: EvaluatorArguments, before: Answering, after: An
 const sourceOf = ({ kafka, events }: LogConnection) => ({ log: kafka.reader(), events });
 
 interface One extends All {
+  readonly beside: Beside;
   readonly policyVersion: number;
   readonly answering: Answering['answering'];
   readonly data: EvaluationData;
@@ -126,6 +131,7 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly co
   const { log, options, policyVersion, answering, data, judge } = one;
   const { config, logger, report } = one.context;
   let isAsked = true;
+  const worker = ownWorker(one);
   const completed = await evaluate({
     ...{ runId: options.run, policyVersion, answering, ...data },
     again: options.again ?? false,
@@ -141,6 +147,7 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly co
     ...{ maxTokens: config.maxTokens, maxWallMs: config.maxWallMs, silenceMs: config.silenceMs },
     maxAttempts: MAX_ATTEMPTS,
     ...(judge === undefined ? {} : { judge }),
+    ...worker.options,
     writer: await log.kafka.writer(),
     reader: log.kafka.reader(),
     events: log.events,
@@ -151,30 +158,56 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly co
     onProgress: ({ scored, total }) => {
       report({ state: 'live', detail: '', figures: { scored, total } });
     },
-  });
+  }).finally(() => worker.stop());
   return { completed, isAsked };
 }
 
-/** Starts a worker and a sink in this process, as requested. */
-async function helpers(log: LogConnection, context: RoleContext, { run, concurrency = 0, stores = false }: EvaluatorArguments) {
-  if (concurrency === 0) return startBeside([]);
-  await log.kafka.topics.apply(topicPlanOf(context.config));
+/** True when a worker of this process answers, not those of the run. */
+const isOwn = ({ concurrency = 0 }: EvaluatorArguments): boolean => concurrency > 0;
+
+/** The context of a role that runs inside this one. */
+const asHelper = (context: RoleContext): RoleContext => ({ ...context, report: () => undefined });
+
+/** Prepares the log for a worker of this process, if one answers, and returns the hashes of its modules. */
+async function prepareOwn({ log, context: { config }, options }: All): Promise<Pick<AnsweringOptions, 'code'>> {
+  if (!isOwn(options)) return {};
+  // a module is loaded once, and what is edited later does not answer
+  const code = await codeOf(workerSettingsOf(config), config);
+  await log.kafka.topics.apply(topicPlanOf(config));
   await log.registry.ensurePublished();
-  await beginGroup(log, groupsOf(context.config.namespace).workers(run));
-  const own = { ...context, report: () => undefined, config: { ...context.config, workerConcurrency: concurrency } };
-  const worker = (signal: AbortSignal) => workerRole({ run, anySettings: true })(own, signal);
-  return startBeside(stores ? [worker, (signal) => warehouseRole(own, signal)] : [worker]);
+  return { code };
 }
 
-/** Without a trainer that sets where the tasks of a run begin, they begin now: nothing older is needed. */
+interface OwnWorker {
+  readonly options: Pick<EvaluateOptions, 'startWorker'>;
+  stop(): Promise<void>;
+}
+
+/** The worker of one evaluation, if it has its own. Tasks of the run are not for it, because its settings may differ. */
+function ownWorker({ log, context, options, beside }: One): OwnWorker {
+  const { run, concurrency = 0 } = options;
+  const own = { ...asHelper(context), config: { ...context.config, workerConcurrency: concurrency } };
+  let stop: (() => Promise<void>) | undefined;
+  const startWorker = async (addressee: string): Promise<void> => {
+    await beginGroup(log, groupsOf(own.config.namespace).workers(run, addressee));
+    stop = beside.start((signal) => workerRole({ run, addressee })(own, signal));
+  };
+  return {
+    options: isOwn(options) ? { startWorker } : {},
+    async stop() {
+      await stop?.();
+    },
+  };
+}
+
+/** No trainer sets where the tasks of an evaluation begin. They begin now, unless an earlier call or another evaluator has set it. */
 async function beginGroup({ kafka }: LogConnection, group: string): Promise<void> {
   const committed = new Map((await kafka.offsets.fetch(group, 'tasks')).map(({ partition, offset }) => [partition, offset]));
   const missing = (await kafka.reader().bounds('tasks')).filter(({ partition }) => (committed.get(partition) ?? -1) < 0);
-  if (missing.length === 0 || (await kafka.offsets.members(group)) > 0) return;
-  await kafka.setOffsets(
-    group,
-    missing.map(({ partition, end }) => ({ topic: 'tasks', partition, offset: end })),
-  );
+  const starts = missing.map(({ partition, end }) => ({ topic: 'tasks' as const, partition, offset: end }));
+  await kafka.setOffsets(group, starts).catch((error: unknown) => {
+    if (!isPlatformError(error, 'GROUP_FENCED')) throw error;
+  });
 }
 
 /** Versions that a run has published, with the hashes of their weights. */

@@ -9,7 +9,7 @@ export type OfferedVersion = Pick<PolicyPublished, 'version' | 'uri' | 'sha256' 
 export class EngineTarget {
   readonly #run: string;
   readonly #open = new Map<number, OfferedVersion>();
-  /** Versions that cannot be read now. */
+  /** Versions that cannot be read now, or whose hash does not match now. */
   readonly #later = new Set<number>();
   #served: { readonly offered: OfferedVersion; readonly weights: WeightsToLoad | undefined } | undefined;
 
@@ -25,7 +25,7 @@ export class EngineTarget {
     this.#open.set(version, { version, uri, sha256, manifest, format, loadable });
   }
 
-  /** The next version to judge; undefined when there is none, or when all that are left cannot be read now. */
+  /** The next version to judge; undefined when there is none, or when all that are left are postponed. */
   next(): OfferedVersion | undefined {
     const versions = [...this.#open.keys()].filter((version) => !this.#later.has(version));
     return this.#open.get(Math.max(-1, ...versions));
@@ -41,7 +41,7 @@ export class EngineTarget {
     this.#settle(offered, undefined);
   }
 
-  /** The version before it is next, unless that one is served already. */
+  /** Engines can never load it. The version before it is next, unless that one is served already. */
   refuse(offered: OfferedVersion): void {
     if (this.#open.get(offered.version) === offered) this.#open.delete(offered.version);
   }

@@ -1,6 +1,6 @@
 // Engines follow the policies of a run, with an in-memory log, real weight files, fake engine servers, and a test clock.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -123,6 +123,21 @@ describe('engines', () => {
     await settles(() => {
       expect(health().text, 'published again, it is used').toBe('');
     });
+  });
+
+  it('take a version once its file was repaired in place, and report each refusal once', async () => {
+    const here = await world();
+    const broken = published(2);
+    writeFileSync(pathOf(2), 'half of it');
+    await here.publish(published(1), broken);
+    const { settles, health, logger } = follow(here);
+    await settles(serving(here, 1));
+    expect(health().text).toMatch(/version 2 is not used: .*sha256/);
+    // at once: a check that is reading the file must not see a part of each
+    writeFileSync(join(folder, 'repaired'), 'weights of 2');
+    renameSync(join(folder, 'repaired'), pathOf(2));
+    await settles(serving(here, 2));
+    expect(logger.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields['version'])).toEqual([2]);
   });
 
   it('wait for weights that cannot be read yet', async () => {

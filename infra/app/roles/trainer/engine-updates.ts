@@ -1,6 +1,6 @@
 // Gives each new version of a run to its inference engines. It is part of the trainer role, of which a run has one. Its actions depend only
 // on the log and on the labels of the engines, so a second trainer, fenced or not, does the same. A version whose weights do not match
-// their hash is refused: the engines stay on the previous one. No failure here ends the trainer.
+// their hash is not used, until they are repaired: the engines stay on the previous one. No failure here ends the trainer.
 import type { PolicyPublished } from '../../../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../../../streams/core/errors.ts';
 import type { Clock, EventReader, Following, LogBatch, LogReader, Logger, RunIndex } from '../../../../streams/core/ports.ts';
@@ -53,6 +53,7 @@ class EngineUpdatesOfRun implements EngineUpdates {
   readonly #changed: ReturnType<typeof createWake>;
   readonly #running: Promise<void>;
   #following: Following | undefined;
+  readonly #told = new WeakMap<OfferedVersion, string>();
   /** The newest version that is not used, and why. */
   #refused = { version: -1, text: '' };
 
@@ -157,7 +158,7 @@ class EngineUpdatesOfRun implements EngineUpdates {
   }
 
   async #judge(offered: OfferedVersion): Promise<void> {
-    const { check, logger, metrics, runId: run } = this.#options;
+    const { check, logger, runId: run } = this.#options;
     const { version, format, loadable } = offered;
     try {
       if (!loadable || format === 'engine-pushed') this.#target.leave(offered);
@@ -169,13 +170,23 @@ class EngineUpdatesOfRun implements EngineUpdates {
       }
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      const code = isPlatformError(error) ? error.code : 'WEIGHTS_MISMATCH';
-      metrics.count('policy_refused_total', { code });
-      logger.error({ run, version, code, error: messageOf(error) }, 'the engines stay on the version before');
-      this.#refuse(offered, messageOf(error), code === 'WEIGHTS_UNAVAILABLE');
+      this.#tellOnce(offered, error);
+      // weights may be repaired in place, so they are checked again, less and less often
+      this.#refuse(offered, messageOf(error), true);
       return;
     }
     if (this.#target.version() === version) this.#accept();
+  }
+
+  /** A version that is checked again and refused for the same reason is not reported again. */
+  #tellOnce(offered: OfferedVersion, error: unknown): void {
+    const { logger, metrics, runId: run } = this.#options;
+    const text = messageOf(error);
+    if (this.#told.get(offered) === text) return;
+    this.#told.set(offered, text);
+    const code = isPlatformError(error) ? error.code : 'WEIGHTS_MISMATCH';
+    metrics.count('policy_refused_total', { code });
+    logger.error({ run, version: offered.version, code, error: text }, 'the engines stay on the version before');
   }
 
   #accept(): void {

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Architecture, Learner } from '../../../../streams/core/learning.ts';
 import { isPlatformError } from '../../../../streams/core/errors.ts';
-import { rolloutView } from '../../../../streams/run/rollout-view.ts';
+import { rolloutView } from '../../../../streams/trajectory/rollout-view.ts';
 import { newOwner } from '../../../../consumers/trainer/ownership.ts';
 import type { RunSettings } from '../../../../streams/trainer/run-settings.ts';
 import { runTrainer } from '../../../../consumers/trainer/trainer.ts';
 import { RANKER_WIDTH } from '../../../../producers/rollouts/policies/ranker/features.ts';
 import type { Config } from '../../../config/descriptors.ts';
-import { trainsPolicy, workerSettingsOf } from '../../../config/learning.ts';
+import { trainsPolicy } from '../../../config/learning.ts';
 import { systemClock } from '../../../lifecycle/clock.ts';
 import { assertDataDir } from '../../../lifecycle/data-dir.ts';
 import { createLearner } from '../../../tfjs/learner.ts';
@@ -20,12 +20,14 @@ import { openEngines } from './open-engines.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
 import { learningOf } from './learning-of.ts';
+import { missingForRows } from './missing-for-rows.ts';
 import { throughOutages } from '../outages.ts';
 import { createNotices } from '../notices.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { fileEndNotes } from './run-ends.ts';
 import { fileSnapshots } from './snapshots.ts';
 import { fileWeights } from '../weights.ts';
+import { recordOfWorkers } from '../worker-identity.ts';
 
 export interface TrainerArguments {
   readonly run: string;
@@ -85,7 +87,11 @@ function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>,
 export function trainerRole(options: TrainerArguments): RoleMain {
   return async (context, signal) => {
     const { config, logger, metrics, onSkipped } = context;
-    const { report, tell } = createNotices(context.report);
+    const own = createNotices(context.report);
+    const { report, tell } = createNotices(own.report);
+    const missing = missingForRows(config);
+    if (missing !== '') logger.warn({ run: options.run }, missing);
+    own.tell(missing);
     // weights that do not fit into a record are written there during the run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
@@ -131,7 +137,7 @@ async function train({ context, options, log }: TrainerParts, signal: AbortSigna
       openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
       offsets: log.kafka.offsets,
       index: log.kafka.runs,
-      workerSettings: workerSettingsOf(config),
+      workerSettings: await recordOfWorkers(config),
       groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
       ...{ weights: fileWeights(config.dataDir), snapshots: fileSnapshots(config.dataDir, run) },
       ends: fileEndNotes(config, run, () => log.kafka.clusterId()),

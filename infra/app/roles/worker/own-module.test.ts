@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseQuestionLine } from '../../../../producers/questions/question-line.ts';
 import { runAgent } from '../../../../producers/rollouts/agent/run-agent.ts';
 import type { TurnOutcome } from '../../../../producers/rollouts/agent/turn-outcome.ts';
+import { builtInTools } from '../../../../producers/rollouts/tools/registry.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { blocksOf } from '../../../e2e/blocks.ts';
 import { runOfModel } from '../../../cli/evaluate/foreign-run.ts';
@@ -118,17 +119,26 @@ describe('a module', () => {
         `const call = async () => ({ status: 'ok', text: 'own' });\nexport default () => (${made});`,
       );
       const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS_MODULE: path }));
-      return Promise.all(tools.map(async (tool) => [tool.name, (await tool.call('factbook://austria', signal)).text === 'own']));
+      const others = tools.filter(({ name }) => builtInTools[name]?.create === undefined);
+      return Promise.all(others.map(async (tool) => [tool.name, (await tool.call('factbook://austria', signal)).text === 'own']));
     };
-    expect(await named('{ name: "convert", usage: "x", call }')).toEqual([
+    expect(await named('{ name: "own_tool", usage: "x", call }')).toEqual([
       ['search', false],
       ['access', false],
-      ['convert', true],
+      ['own_tool', true],
     ]);
     expect(await named('[{ name: "access", call }]')).toEqual([
       ['search', false],
       ['access', true],
     ]);
+  });
+  it('has the only tools when it replaces the configured ones', async () => {
+    const path = file(
+      'only.mjs',
+      'const call = () => undefined;\nexport default () => [{ name: "search", call }, { name: "access", call }];',
+    );
+    const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS: 'module', TURNSTREAM_TOOLS_MODULE: path }));
+    expect(tools.map(({ name }) => name)).toEqual(['search', 'access']);
   });
   it('whose tools throw or return something invalid gives results with a status', async () => {
     const path = file(

@@ -35,12 +35,12 @@ const webOptionsOf = (config: Config): WebOptions => ({
   cacheTtlMs: config.webCacheHours * HOUR_MS,
 });
 
-/** Creates the tools; the caller closes them. Tools of a user's module are added to the built-in ones or replace them. */
+/** Creates the tools; the caller closes them. The tools of a user's module are added to the others, or are the only ones. */
 export async function toolsOf(config: Config): Promise<ToolSet> {
   const { toolsModule: path, tools: source } = config;
   const own = path === '' ? [] : await ownTools(path, source === 'module' ? 'all' : 'added');
   const found = await sourceOf(config);
-  return { tools: assembleTools(found.tools, own), close: () => found.close() };
+  return { tools: source === 'module' ? own : assembleTools(found.tools, own), close: () => found.close() };
 }
 
 /** The source for search and page access. */

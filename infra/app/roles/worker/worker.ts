@@ -18,22 +18,22 @@ import { createNotices, type Notices } from '../notices.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { assertFitting } from '../run-started.ts';
 import { toolsOf } from './tools-of.ts';
-import { untilAborted } from '../until-aborted.ts';
 import { systemClock } from '../../../lifecycle/clock.ts';
+import { aborted } from '../../../lifecycle/waiting.ts';
 
 export interface WorkerArguments {
   readonly run: string;
-  /** Accepts a run that was started with other settings: for evaluations. */
-  readonly anySettings?: boolean;
+  /** Evaluation whose tasks alone the worker takes; its settings may differ from those of the run. */
+  readonly addressee?: string;
 }
 
 /** A worker of one run. An outage ends its attempts in progress; their work is lost. */
-export function workerRole({ run, anySettings = false }: WorkerArguments): RoleMain {
+export function workerRole(options: WorkerArguments): RoleMain {
   return async (context, signal) => {
     const { logger } = context;
     const { report, tell } = createNotices(context.report);
     const end = await throughOutages({ report, logger, signal }, (during) =>
-      live({ context: { ...context, report: during }, run, anySettings, tell }, signal),
+      live({ ...options, context: { ...context, report: during }, tell }, signal),
     );
     return end ?? 'stopped';
   };
@@ -54,10 +54,8 @@ async function live(parts: Omit<WorkerParts, 'log'>, signal: AbortSignal): Promi
   }
 }
 
-interface WorkerParts {
+interface WorkerParts extends WorkerArguments {
   readonly context: RoleContext;
-  readonly run: string;
-  readonly anySettings: boolean;
   /** Sets a notice in the status of the worker. */
   readonly tell: Notices['tell'];
   readonly log: LogConnection;
@@ -83,7 +81,7 @@ function workerIdOf({ config, name, supervised }: RoleContext): string {
 }
 
 async function work(parts: WorkerParts, signal: AbortSignal): Promise<'stopped'> {
-  const { context, run, log } = parts;
+  const { context, run, addressee, log } = parts;
   const { config, logger, metrics, report, reach } = context;
   const failure = new AbortController();
   // Reading the profiles takes a while, in which the trainer can publish the first policy.
@@ -97,6 +95,7 @@ async function work(parts: WorkerParts, signal: AbortSignal): Promise<'stopped'>
   await fit(parts, failure, signal);
   const worker = createWorker({
     runId: run,
+    ...(addressee === undefined ? {} : { addressee }),
     workerId: `${workerIdOf(context)}${mark}`,
     namespace: config.namespace,
     tasks: log.kafka.group(),
@@ -119,7 +118,7 @@ async function work(parts: WorkerParts, signal: AbortSignal): Promise<'stopped'>
   });
   try {
     await worker.start(signal);
-    await untilAborted(AbortSignal.any([signal, failure.signal]), worker.finished);
+    await Promise.race([aborted(AbortSignal.any([signal, failure.signal])), worker.finished]);
     failure.signal.throwIfAborted();
   } finally {
     await worker.stop();
@@ -135,8 +134,8 @@ const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =
   config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
 
 /** Rejects when the run was started with other worker settings; if the run has not begun, aborts `failure` once it has. */
-async function fit({ context, run, log, anySettings }: WorkerParts, failure: AbortController, signal: AbortSignal): Promise<void> {
-  if (anySettings) return;
+async function fit({ context, run, log, addressee }: WorkerParts, failure: AbortController, signal: AbortSignal): Promise<void> {
+  if (addressee !== undefined) return;
   const { begun } = await assertFitting({ log, run, config: context.config, signal });
   begun.catch((error: unknown) => {
     if (!signal.aborted) failure.abort(error);
