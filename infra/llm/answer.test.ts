@@ -53,7 +53,8 @@ describe('an answer', () => {
       [-1, -2],
     ],
     ['logprobs alone', { logprobs: { content: [{ token: 'a', logprob: -1 }] } }, [], [-1]],
-    ['values that are not numbers', { logprobs: { token_logprobs: [null, -1] } }, [], [0, -1]],
+    ['values that are not numbers', { logprobs: { token_logprobs: [null, -1] } }, [], []],
+    ['ids with a log probability that is unknown', { token_ids: [5, 6], logprobs: { token_logprobs: [null, -1] } }, [5, 6], []],
     ['lists of two lengths', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, [], []],
   ] as const)('has the tokens of %s', (...[, fields, ids, logprobs]) => {
     expect(build(choice({ text: 'ab', finish_reason: 'stop', ...fields })).finish()).toMatchObject({ tokenIds: ids, logprobs });

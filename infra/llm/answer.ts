@@ -32,17 +32,24 @@ interface Tokens {
 const numbers = (values: readonly unknown[]): number[] =>
   values.map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : 0));
 
+/** NaN for a value that is no number: a probability of 1 would be wrong. */
+const orUnknown = (values: readonly unknown[]): number[] =>
+  values.map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : NaN));
+
+/** One that is unknown makes all of them useless. */
+const allOrNone = (values: readonly number[]): readonly number[] => (values.some((one) => Number.isNaN(one)) ? [] : values);
+
 /** Ids and logprobs of the tokens of a choice, in whichever of the known places they are. */
 function tokensOf(choice: unknown): Tokens {
   const content = listAt(choice, 'logprobs', 'content');
   const listed = listAt(choice, 'logprobs', 'tokens');
   const sglang = listAt(choice, 'meta_info', 'output_token_logprobs');
-  if (sglang.length > 0) return { ids: numbers(sglang.map((one) => at(one, 1))), logprobs: numbers(sglang.map((one) => at(one, 0))) };
+  if (sglang.length > 0) return { ids: numbers(sglang.map((one) => at(one, 1))), logprobs: orUnknown(sglang.map((one) => at(one, 0))) };
   const logprobs = content.length > 0 ? content.map((one) => at(one, 'logprob')) : listAt(choice, 'logprobs', 'token_logprobs');
   const texts = content.length > 0 ? content.map((one) => at(one, 'token')) : listed;
   const named = texts.flatMap((text) => (typeof text === 'string' ? (TOKEN_ID.exec(text)?.[1] ?? []) : [])).map(Number);
   const given = listAt(choice, 'token_ids');
-  return { ids: given.length > 0 ? numbers(given) : named, logprobs: numbers(logprobs) };
+  return { ids: given.length > 0 ? numbers(given) : named, logprobs: orUnknown(logprobs) };
 }
 
 const firstText = (...texts: readonly string[]): string => texts.find((text) => text !== '') ?? '';
@@ -136,7 +143,7 @@ class StreamedAnswer implements AnswerBuilder {
       promptTokens: this.#promptTokens ?? Math.ceil(this.#promptChars / CHARS_PER_TOKEN),
       spans: this.#versions.spans(completionTokens),
       tokenIds: matched ? this.#ids : [],
-      logprobs: matched ? this.#logprobs : [],
+      logprobs: matched ? allOrNone(this.#logprobs) : [],
       ...known(this.#calls.all(), this.#servedAs),
       ...this.#from(text, reasoning, matched ? counted : 0),
     };

@@ -1,10 +1,10 @@
 // What an OpenAI-compatible server reports about a model in its model list: where its weights come from. Fields that change with every call
 // (`created` of vLLM is the time of the call) or say nothing about the weights (prices) are left out.
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import { at, listAt, parseJson, textAt } from './json.ts';
 
-export interface ModelPlace {
+export interface ModelEndpoint {
   /** Including the API version, e.g. http://127.0.0.1:8000/v1 */
   readonly url: string;
   readonly model: string;
@@ -21,7 +21,7 @@ const WAITS_MS = [500, 1_500] as const;
  * Empty when the server has no such list or the list does not contain the model. Throws MODEL_UNAVAILABLE when the server does not answer,
  * MODEL_REFUSED when it rejects the key.
  */
-export async function modelCard(place: ModelPlace, signal: AbortSignal): Promise<ModelCard> {
+export async function modelCard(place: ModelEndpoint, signal: AbortSignal): Promise<ModelCard> {
   const response = await get(place, signal);
   if (response.status === 401) {
     throw new PlatformError('MODEL_REFUSED', `asking ${safeUrl(place.url)} for its models: HTTP 401, its key is refused`);
@@ -37,7 +37,7 @@ interface ModelCardResponse {
   readonly text: string;
 }
 
-async function get({ url, apiKey }: ModelPlace, signal: AbortSignal): Promise<ModelCardResponse> {
+async function get({ url, apiKey }: ModelEndpoint, signal: AbortSignal): Promise<ModelCardResponse> {
   for (let tried = 0; ; tried += 1) {
     try {
       const response = await fetch(`${url.replace(/\/+$/, '')}/models`, {

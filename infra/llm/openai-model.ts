@@ -11,12 +11,13 @@ import type {
 } from '../../streams/core/models.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { Continuation } from './continued.ts';
 import { createLimiter, type Limiter } from '../../streams/core/limiter.ts';
 import type { LlmOptions } from './options.ts';
-import { tryOnce, type TryResult } from './try-once.ts';
+import { tryWithVersion } from './asked-version.ts';
+import type { TryResult } from './try-once.ts';
 
 export interface LlmParts {
   readonly logger: Logger;
@@ -130,7 +131,7 @@ class ModelOverHttp implements ServedModel {
     this.#gauge();
     const began = performance.now();
     try {
-      const tried = await clock.tried(() => tryOnce(request, this.#options, signal));
+      const tried = await clock.tried(() => tryWithVersion(request, this.#options, signal));
       this.#note(tried, began);
       if (tried.ok) this.#tellOfStops(request, tried.generation);
       return tried;
@@ -167,8 +168,9 @@ class ModelOverHttp implements ServedModel {
     metrics.count('llm_requests_total', { outcome });
     metrics.observe('llm_request_seconds', { outcome }, (performance.now() - began) / 1_000);
     if (tried.foreign === true) this.#tellOfForeign();
-    if (!tried.ok) return;
-    const { promptTokens, completionTokens, spans } = tried.generation;
+    const made = tried.ok ? tried.generation : tried.partial;
+    if (made === undefined) return;
+    const { promptTokens, completionTokens, spans } = made;
     metrics.count('llm_tokens_total', { kind: 'prompt' }, promptTokens);
     metrics.count('llm_tokens_total', { kind: 'completion' }, completionTokens);
     this.#newest = Math.max(this.#newest, ...spans.map(({ version }) => version));

@@ -20,7 +20,7 @@ export interface LlmOptions {
   readonly engine?: string;
   /** More fields of the request. */
   readonly extra: Readonly<Record<string, unknown>>;
-  /** Where to look for the version of the weights: `header:<name>` or a path into the response. */
+  /** Where to look for the version of the weights: `header:<name>`, a path into the response, or `route:<path>#<path into its answer>`. */
   readonly versionFrom: readonly string[];
   /** The run whose labels `<run>/<version>` count as versions; without it, those of every run do. */
   readonly run?: string;

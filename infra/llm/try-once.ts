@@ -160,10 +160,16 @@ async function readWhole(texts: AsyncIterable<string>, answer: AnswerBuilder): P
 async function read(
   response: Response,
   options: LlmOptions,
-  parts: { readonly request: GenerationRequest; readonly watching: RequestWatch; readonly sentMs: number },
+  parts: {
+    readonly request: GenerationRequest;
+    readonly watching: RequestWatch;
+    readonly sentMs: number;
+    readonly onFirst: (() => void) | undefined;
+  },
 ): Promise<TryResult> {
   let firstTokenMs: number | undefined;
   const onToken = (): void => {
+    if (firstTokenMs === undefined) parts.onFirst?.();
     firstTokenMs ??= performance.now() - parts.sentMs;
   };
   const promptChars = parts.request.prompt.reduce((sum, { text }) => sum + text.length, 0);
@@ -190,8 +196,12 @@ function causeOf(error: unknown): string {
   return `${messageOf(error)}${cause}`;
 }
 
-/** One try. */
-export async function tryOnce(request: GenerationRequest, options: LlmOptions, signal: AbortSignal): Promise<TryResult> {
+/** One try. `onFirst` is called at the first token of a streamed answer. */
+export async function tryOnce(
+  request: GenerationRequest,
+  options: LlmOptions,
+  { signal, onFirst }: { readonly signal: AbortSignal; readonly onFirst?: () => void },
+): Promise<TryResult> {
   const watching = watch(signal, options);
   const body = requestBody(request, options);
   const sentMs = performance.now();
@@ -212,7 +222,7 @@ export async function tryOnce(request: GenerationRequest, options: LlmOptions, s
     });
     watching.touch();
     begun = true;
-    return await (response.ok ? read(response, options, { request, watching, sentMs }) : refused(response, options));
+    return await (response.ok ? read(response, options, { request, watching, sentMs, onFirst }) : refused(response, options));
   } catch (error) {
     const ended = watching.ended();
     if (ended === 'aborted') return failed(options, 'model_aborted', { what: 'the request was stopped', status: 'timeout', again: false });

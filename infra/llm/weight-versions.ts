@@ -21,7 +21,7 @@ const WHOLE_NUMBER = /^\d+$/;
 /** `<run>/<version>`: how turnstream labels the weights that it gives to an engine. */
 const RUN_LABEL = /^([a-z0-9][a-z0-9-]{0,62})\/\d+$/;
 
-const isOfAnotherRun = (text: string, run: string): boolean => run !== '' && (RUN_LABEL.exec(text)?.[1] ?? run) !== run;
+export const isOfAnotherRun = (text: string, run = ''): boolean => run !== '' && (RUN_LABEL.exec(text)?.[1] ?? run) !== run;
 
 /** The version at the end of a name; -1 when the name does not end in a version, or is a label of another run than `run`. */
 export function versionOf(value: unknown, run = ''): number {
@@ -88,11 +88,11 @@ export interface VersionTrack {
 
 /**
  * `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. `run`: the run
- * whose labels count; empty = those of every run.
+ * whose labels count; empty = those of every run. Routes are asked elsewhere (asked-version.ts).
  */
 export function trackVersions(from: readonly string[], run = ''): VersionTrack {
   const headers = from.flatMap((place) => (place.startsWith('header:') ? [place.slice('header:'.length)] : []));
-  const paths = from.filter((place) => !place.startsWith('header:')).map((place) => place.split('.'));
+  const paths = from.filter((place) => !/^(header|route):/.test(place)).map((place) => place.split('.'));
   const told: WeightSpan[] = [];
   let current: number | undefined;
   let foreign = false;

@@ -1,0 +1,71 @@
+// An engine that names its weights only on a route of its own, as vLLM does, and that may get new weights at any time.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { tryWithVersion } from './asked-version.ts';
+import { asked, never } from './openai-model.testing.ts';
+import type { LlmOptions } from './options.ts';
+
+interface Scripted {
+  /** Label at each request for it, in order; the last one repeats. */
+  readonly labels: readonly string[];
+  readonly finishReason?: string;
+  readonly answers?: object;
+}
+
+let script: Scripted;
+let askedLabels: number;
+let engine: Server;
+
+beforeEach(async () => {
+  askedLabels = 0;
+  engine = createServer((request, response) => {
+    if (request.method === 'GET') {
+      const label = script.labels[Math.min(askedLabels, script.labels.length - 1)];
+      askedLabels += 1;
+      response.writeHead(request.url === '/weight_info' ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ weight_version: label }));
+      return;
+    }
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const send = (chunk: object): void => void response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    send({ choices: [{ delta: { content: 'Vienna' }, finish_reason: null }], ...script.answers });
+    send({ choices: [{ delta: {}, finish_reason: script.finishReason ?? 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2 } });
+    response.end('data: [DONE]\n\n');
+  });
+  await new Promise<void>((resolve) => void engine.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(() => void engine.close());
+
+async function versions(given: Scripted, route = 'route:/weight_info#weight_version') {
+  script = given;
+  const options: LlmOptions = {
+    url: `http://127.0.0.1:${(engine.address() as AddressInfo).port}/v1`,
+    ...{ api: 'chat', model: 'm', apiKey: '', temperature: 1, topP: 1, stream: true, logprobs: false, extra: {}, concurrency: 1 },
+    ...{ versionFrom: ['metadata.weight_version', route], run: 'mine' },
+    ...{ retries: 0, retryMs: [1, 1], timeoutMs: 5_000, idleMs: 5_000 },
+  };
+  const tried = await tryWithVersion(asked, options, never);
+  return { spans: (tried.ok ? tried.generation : tried.partial)?.spans, foreign: tried.foreign ?? false };
+}
+
+it.each([
+  ['the same label before and after', { labels: ['mine/7'] }, 7],
+  ['new weights in between', { labels: ['mine/7', 'mine/8'] }, -1],
+  ['weights that are loading', { labels: ['unknown'] }, -1],
+  ['an update that aborts the answer after its first token', { labels: ['mine/7', 'mine/7', 'unknown'], finishReason: 'abort' }, 7],
+  ['an update before the first token, and one that aborts', { labels: ['mine/7', 'mine/8', 'unknown'], finishReason: 'abort' }, -1],
+  ['a version in the answer, which is nearer', { labels: ['mine/7'], answers: { metadata: { weight_version: 'mine/6' } } }, 6],
+] as const)('%s', async (...[, given, version]) => {
+  expect(await versions(given)).toEqual({ spans: [{ version, tokens: 2 }], foreign: false });
+});
+
+it('counts a label of another run as an unknown version', async () => {
+  expect(await versions({ labels: ['other/7'] })).toEqual({ spans: [{ version: -1, tokens: 2 }], foreign: true });
+});
+
+it('does not fail because a route does not answer', async () => {
+  expect(await versions({ labels: ['mine/7'] }, 'route:/nowhere#weight_version')).toMatchObject({ spans: [{ version: -1, tokens: 2 }] });
+});
