@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { inTime } from '../lifecycle/waiting.ts';
 import { unreadyAmong, type ServiceHealth } from '../telemetry/health.ts';
 
 /** A dependency that must work before requests can be answered: the log, the store, its migrations. */
@@ -36,19 +37,11 @@ async function runProbe(probe: HealthProbe, timeoutMs: number): Promise<ProbeRep
     detail,
     ms: Math.round(performance.now() - started),
   });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${timeoutMs} ms`));
-    }, timeoutMs);
-  });
   try {
-    await Promise.race([probe.check(), late]);
+    await inTime(probe.check(), timeoutMs, () => new Error(`no answer within ${timeoutMs} ms`));
     return report('up', '');
   } catch (error) {
     return report('down', messageOf(error));
-  } finally {
-    clearTimeout(timer);
   }
 }
 

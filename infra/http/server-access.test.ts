@@ -28,6 +28,17 @@ describe('the key of a request', () => {
     const server = await serverWith({ keys, host: '0.0.0.0' });
     expect((await ask(server, { url: '/small', headers: { host: 'train.example', 'x-api-key': key } })).status).toBe(200);
   });
+
+  it.each([
+    ['train.example:443', 200],
+    ['10.1.2.3:8787', 200],
+    ['localhost:8787', 200],
+    ['evil.example', 403],
+  ])('with configured names, and the Host header %s: %i', async (host, status) => {
+    const server = await serverWith({ keys, host: '0.0.0.0', names: ['train.example'] });
+    expect((await ask(server, { url: '/small', headers: { host, 'x-api-key': key } })).status).toBe(status);
+    expect((await ask(server, { url: '/healthz', headers: { host } })).status).toBe(status);
+  });
 });
 
 describe('a caller with too many requests', () => {

@@ -27,7 +27,7 @@ describe('the origin check of a port', () => {
     expect(foreignRequest(headers, loopback)).toMatchObject({ code: 'FOREIGN_ORIGIN' });
   });
 
-  it('accepts configured host names, and checks the Host header only on loopback', () => {
+  it('accepts configured host names, and checks the Host header on loopback', () => {
     const door = { host: '127.0.0.1', names: ['train.example'] };
     expect(refused({ host: 'train.example' }, door)).toBe(false);
     expect(refused({ host: '127.0.0.1:8787', origin: 'https://train.example', 'sec-fetch-site': 'same-origin' }, door)).toBe(false);
@@ -35,6 +35,19 @@ describe('the origin check of a port', () => {
     expect(refused({ host: 'train.example', 'sec-fetch-site': 'cross-site' }, door)).toBe(true);
     expect(refused({ host: 'any.example:80' }, { host: '0.0.0.0' })).toBe(false);
     expect(refused({ host: 'any.example:80', 'sec-fetch-site': 'same-site' }, { host: '0.0.0.0' })).toBe(true);
+  });
+
+  it('checks the Host header beyond loopback when host names are configured', () => {
+    const door = { host: '0.0.0.0', names: ['train.example'] };
+    for (const host of ['train.example', 'TRAIN.example:443', '10.1.2.3:8787', '[fd00::1]:8787', 'localhost:8787']) {
+      expect([host, refused({ host }, door)]).toEqual([host, false]);
+    }
+    for (const host of ['evil.example', 'train.example.evil.example:443', '10.1.2.3.evil.example', 'train.internal']) {
+      expect([host, refused({ host }, door)]).toEqual([host, true]);
+    }
+    expect(refused({}, door)).toBe(true);
+    expect(refused({ host: 'train.internal:8787' }, { ...door, host: 'train.internal' })).toBe(false);
+    expect(foreignRequest({ host: 'evil.example' }, door)?.message).toContain('TURNSTREAM_API_NAMES');
   });
 
   it('rejects every request whose Sec-Fetch-Site is another site, whatever its other headers', () => {

@@ -39,18 +39,3 @@ export function listenForInterrupts(options: {
     },
   };
 }
-
-/** Waits for `work` for at most `deadlineMs`; false on timeout. Failures of `work` are passed on. */
-export async function within(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(false);
-    }, deadlineMs);
-  });
-  try {
-    return await Promise.race([work.then(() => true as const), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

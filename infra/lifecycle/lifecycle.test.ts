@@ -5,20 +5,36 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pause } from './backoff.ts';
-import { listenForInterrupts, within } from './interrupts.ts';
+import { listenForInterrupts } from './interrupts.ts';
 import { takeLock } from './lock-file.ts';
 import { endpointOf, portAnswers, portIsFree } from './net.ts';
 import { processAlive, sameProcessAlive, startMarkOf } from './process-alive.ts';
+import { aborted, inTime, pause, settledWithin } from './waiting.ts';
 
-describe('a pause', () => {
+describe('a wait', () => {
+  const never = new Promise<string>(() => undefined);
+  const late = (): Error => new Error('late');
+
   it('ends at an abort', async () => {
     const controller = new AbortController();
-    const waiting = pause(60_000, controller.signal);
+    const waiting = Promise.all([pause(60_000, controller.signal), aborted(controller.signal)]);
     controller.abort();
     await waiting;
     await pause(60_000, controller.signal);
+    await aborted(controller.signal);
     await pause(1, new AbortController().signal);
+  });
+
+  it('ends when the work has settled, however it did', async () => {
+    expect(await settledWithin(60_000, Promise.resolve())).toBe(true);
+    expect(await settledWithin(60_000, Promise.reject(new Error('broken')))).toBe(true);
+    expect(await settledWithin(1, never)).toBe(false);
+  });
+
+  it('returns the result or the failure of work that is in time, and rejects when it is late', async () => {
+    expect(await inTime(Promise.resolve('done'), 60_000, late)).toBe('done');
+    await expect(inTime(Promise.reject(new Error('broken')), 60_000, late)).rejects.toThrow('broken');
+    await expect(inTime(never, 1, late)).rejects.toThrow('late');
   });
 });
 
@@ -111,11 +127,5 @@ describe('interrupts', () => {
     expect(interrupts.received()).toBe('SIGINT');
     interrupts.close();
     expect(source.listenerCount('SIGINT')).toBe(0);
-  });
-
-  it('waits for work no longer than the deadline, and passes its failure on', async () => {
-    expect(await within(Promise.resolve(), 1_000)).toBe(true);
-    expect(await within(new Promise(() => undefined), 1)).toBe(false);
-    await expect(within(Promise.reject(new Error('broken')), 1_000)).rejects.toThrow('broken');
   });
 });

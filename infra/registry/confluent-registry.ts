@@ -4,7 +4,7 @@ import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { subjectOf } from '../../schemas/subjects.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 
 export interface ConfluentRegistryOptions {
   /** May contain a user and a password. */

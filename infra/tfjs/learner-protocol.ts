@@ -4,14 +4,14 @@ import type { ErrorCode } from '../../streams/core/errors.ts';
 import type { Config } from '../config/descriptors.ts';
 import type { Packed } from './decisions.ts';
 import type { Hyper } from './hyper.ts';
-import type { ReplayPlace } from './updater.ts';
+import type { ReplayFolder } from './updater.ts';
 
 /** Start options of the thread. */
 export interface LearnerSettings {
   readonly backend: Config['backend'];
   readonly architecture: Architecture;
   readonly hyper: Hyper;
-  readonly replay?: ReplayPlace;
+  readonly replay?: ReplayFolder;
   /** As in the configuration: a function cannot be passed to a thread. */
   readonly crashAt?: string;
 }

@@ -8,7 +8,7 @@ import { buffersOf, discountedReturns, packBatch } from './decisions.ts';
 import { hyperFrom, hyperOf, parametersOf, type Hyper } from './hyper.ts';
 import type { WireCheckpoint } from './learner-protocol.ts';
 import { openWorker, startThread } from './learner-thread.ts';
-import type { ReplayPlace } from './updater.ts';
+import type { ReplayFolder } from './updater.ts';
 
 export interface LearnerOptions {
   readonly architecture: Architecture;
@@ -18,7 +18,7 @@ export interface LearnerOptions {
   /** Overrides of the algorithm's defaults. */
   readonly hyper?: Partial<Hyper>;
   /** Where to store the replay buffer. Default: in memory. */
-  readonly replay?: ReplayPlace;
+  readonly replay?: ReplayFolder;
   readonly logger?: Logger;
   /** Crash point at which the thread ends the process. */
   readonly crashAt?: string;

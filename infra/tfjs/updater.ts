@@ -21,13 +21,13 @@ export interface Updater {
 }
 
 /** Where the replay buffer spills what does not fit into memory. */
-export interface ReplayPlace {
+export interface ReplayFolder {
   readonly directory: string;
   readonly memoryBytes: number;
 }
 
 /** An updater in this thread; without a place, the replay buffer stays in memory. */
-export function createUpdater(first: UpdateEngine, place?: ReplayPlace): Updater {
+export function createUpdater(first: UpdateEngine, place?: ReplayFolder): Updater {
   const { architecture } = first;
   let engine = first;
   const count = weightCount(architecture);

@@ -2,7 +2,7 @@
 // not checked: the operator chose it. Keys appear only in headers.
 import { request, type Dispatcher } from 'undici';
 import { messageOf } from '../../streams/core/errors.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import type { CallClock } from '../lifecycle/call-clock.ts';
 
 export interface AskOptions {

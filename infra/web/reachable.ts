@@ -1,7 +1,7 @@
 // Whether the servers of the tools answer, without using them: a search may cost money.
 import { request } from 'undici';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 
 const TIMEOUT_MS = 10_000;
 const WAITS_MS = [500, 1_500] as const;

@@ -2,7 +2,7 @@
 // pages are fetched only from public addresses; repeated arguments are answered from the cache while the entry is fresh, also after a
 // restart. Failures are never cached.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { createLimiter, type Limiter } from '../../streams/core/limiter.ts';
 import type { Dispatcher } from 'undici';

@@ -5,7 +5,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { startLocalKafka } from '../../kafka/broker/local.ts';
 import type { OnDownload } from '../../kafka/broker/maven-download.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { pings } from '../open/local-ports.ts';
 import type { Exit, RunningProcess, Service } from './service.ts';
 

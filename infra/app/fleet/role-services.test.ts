@@ -1,15 +1,13 @@
 // Roles as child processes, with a tiny program in place of the real one.
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, closeSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
-import { loadConfig } from '../../config/load.ts';
-import { freePort, pings, rememberedPort } from '../open/local-ports.ts';
+import { PlatformError } from '../../../streams/core/errors.ts';
+import { freePort, pings } from '../open/local-ports.ts';
 import { storeService } from './local-services.ts';
 import { parseFromRole } from '../messages.ts';
-import { preflight } from '../../cli/up/preflight.ts';
 import { roleService, type RoleServiceOptions } from './role-services.ts';
 import type { Exit, RunningProcess } from './service.ts';
 
@@ -73,7 +71,7 @@ describe('role services', () => {
     expect(await hanging.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('"role":"hangs"');
     const talking = await service('talks', { silence: { tickMs: 500, ticks: 5 } }).made.launch(signal);
-    expect(await talking.exited, 'it ended by itself, after longer than a silent one may').toEqual({ code: 0, signal: null });
+    expect(await talking.exited, 'a role that reports may run longer than the silence limit').toEqual({ code: 0, signal: null });
   });
 
   it('forward metrics to a role, and write its output to the log', async () => {
@@ -95,7 +93,7 @@ describe('role services', () => {
     const ended = await running.exited;
     await expect.poll(() => made.failure()?.code).toBe('RUN_FINISHED');
     expect(made.judge(ended)).toEqual({
-      fatal: expect.objectContaining({ code: 'RUN_FINISHED', message: 'running the fails: no good' }) as Error,
+      fatal: expect.objectContaining({ code: 'RUN_FINISHED', message: 'running role fails: no good' }) as Error,
     });
   });
 
@@ -161,50 +159,6 @@ describe('role services', () => {
       await expect(silent.launch(signal)).rejects.toThrow('it ended with SIGKILL');
       const stopped = storeService({ url, start: async () => running(), failure: () => undefined });
       expect((await stopped.launch(AbortSignal.abort())).pid).toBe(1);
-    });
-  });
-
-  it('reuse a port while no other program has it', async () => {
-    const dataDir = join(dir, 'ports');
-    const port = await rememberedPort(dataDir, 'store');
-    expect(await rememberedPort(dataDir, 'store')).toBe(port);
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    expect(await rememberedPort(dataDir, 'store')).not.toBe(port);
-    await new Promise((resolve) => server.close(resolve));
-    writeFileSync(join(dataDir, 'ports.json'), 'torn');
-    expect(await rememberedPort(dataDir, 'store')).toBeGreaterThan(0);
-  });
-});
-
-describe('preflight', () => {
-  const nothing = { java: 'java-that-is-not-there', maven: 'mvn' };
-
-  it('names every problem at once, before anything is touched', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const taken = String((server.address() as AddressInfo).port);
-    const planned = (env: Readonly<Record<string, string>>) => ({ config: loadConfig(env), training: undefined, apiPortFixed: true });
-    const both = planned({ TURNSTREAM_API_PORT: taken, TURNSTREAM_STORE_PORT: taken });
-    const error: unknown = await preflight(both, nothing).catch((caught: unknown) => caught);
-    expect(isPlatformError(error, 'PORT_IN_USE')).toBe(true);
-    for (const part of [
-      `127.0.0.1:${taken} for the API`,
-      `127.0.0.1:${taken} for the store`,
-      'Java 17',
-      'KAFKA_BROKERS',
-      'docker compose',
-    ]) {
-      expect((error as Error).message).toContain(part);
-    }
-    await expect(preflight(planned({ TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({ code: 'TOOLCHAIN_MISSING' });
-    const there = { KAFKA_BROKERS: `127.0.0.1:${taken}`, CLICKHOUSE_URL: `http://127.0.0.1:${taken}` };
-    const remote = { ...there, TURNSTREAM_STORE_PORT: taken };
-    await preflight(planned({ ...remote, TURNSTREAM_API_PORT: String(await freePort()) }), nothing);
-    await preflight({ ...planned({ ...remote, TURNSTREAM_API_PORT: taken }), apiPortFixed: false }, nothing);
-    await new Promise((resolve) => server.close(resolve));
-    await expect(preflight(planned({ ...there, TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({
-      code: 'KAFKA_UNAVAILABLE',
     });
   });
 });

@@ -98,7 +98,7 @@ export function roleService(options: RoleServiceOptions): RoleService {
 
 function finalFailure(name: string, failed: FailedMessage | undefined): PlatformError | undefined {
   if (failed === undefined || !isErrorCode(failed.code) || errorCodes[failed.code].final !== true) return undefined;
-  return new PlatformError(failed.code, `running the ${name}: ${failed.message}`);
+  return new PlatformError(failed.code, `running role ${name}: ${failed.message}`);
 }
 
 interface ExitPolicy {

@@ -1,9 +1,8 @@
 // A service that the supervisor keeps running, and the sequence of its processes.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import { createBackoff, type Backoff } from '../../../streams/core/waiting.ts';
-import { pause } from '../../lifecycle/backoff.ts';
 import { isDiskFull } from '../../lifecycle/disk-full.ts';
-import { within } from '../../lifecycle/interrupts.ts';
+import { pause, settledWithin } from '../../lifecycle/waiting.ts';
 
 /** How a process ended. */
 export interface Exit {
@@ -149,7 +148,8 @@ export class ServiceLives {
   }
 
   async #endWithin(launched: RunningProcess): Promise<void> {
-    if (await within(launched.stop(), this.#options.stopMs)) return;
+    const stop = launched.stop();
+    if (await settledWithin(this.#options.stopMs, stop)) return stop;
     launched.kill();
     this.#tell('killed', `did not stop within ${this.#options.stopMs} ms`, launched.pid);
     await launched.exited;

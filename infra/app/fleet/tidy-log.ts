@@ -2,7 +2,7 @@
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { settledWithin } from '../../lifecycle/backoff.ts';
+import { settledWithin } from '../../lifecycle/waiting.ts';
 import { measureDisk } from '../../lifecycle/disk-use.ts';
 import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
 import { planCuts, type CutPlan, type KeepRules, type KnownRun, type StoredRange } from './log-cuts.ts';

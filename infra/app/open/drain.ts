@@ -2,7 +2,7 @@
 import type { Logger } from '../../../streams/core/ports.ts';
 import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { connectLog, groupsOf, type LogConnection } from './connections.ts';
 
 const LOOK_MS = 100;

@@ -2,7 +2,7 @@
 // and refuses requests until then.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { RUNS_TOPIC, SCHEMAS_TOPIC } from '../../kafka/topics/topics.ts';
 import { groupsOf, type LogConnection } from './connections.ts';
 

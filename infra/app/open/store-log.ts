@@ -6,7 +6,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { ClickHouseStore } from '../../clickhouse/client.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { systemClock } from '../../lifecycle/clock.ts';
 import type { LogConnection } from './connections.ts';
 

@@ -2,8 +2,8 @@
 // over.
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '../../../streams/core/errors.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from './local-process.ts';
 
 const TIMEOUT_MS = 300_000;
@@ -22,7 +22,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>, signal?:
         `starting the local Kafka: ${file} has been held by another process for ${TIMEOUT_MS / 1000} s`,
       );
     }
-    await delay(50);
+    await pause(50);
   }
   try {
     return await work();

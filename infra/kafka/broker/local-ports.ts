@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { portIsFree } from '../../lifecycle/net.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { LocalPorts } from './local-files.ts';
 
 // Below the ephemeral port range (from 32768 on Linux, from 49152 elsewhere), so that a client that is waiting for a restarted broker never
@@ -19,12 +19,12 @@ async function freePort(except: readonly number[]): Promise<number> {
 async function soonFree(port: number): Promise<boolean> {
   for (let attempt = 0; attempt < 4; attempt += 1) {
     if (await isFree(port)) return true;
-    await delay(150);
+    await pause(150);
   }
   return false;
 }
 
-/** Distinct ports for several nodes. */
+/** Distinct ports for several nodes. Exported for clusters of several nodes, which only tests start. */
 export async function choosePortsOf(nodes: number): Promise<readonly LocalPorts[]> {
   const taken: number[] = [];
   for (let i = 0; i < 2 * nodes; i += 1) taken.push(await freePort(taken));

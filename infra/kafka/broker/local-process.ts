@@ -3,8 +3,8 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnv } from '../../lifecycle/inherited-env.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 const run = promisify(execFile);
 
@@ -63,7 +63,7 @@ export async function waitForExit(identity: ProcessIdentity, timeoutMs = Number.
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {
     if (performance.now() >= deadline) return false;
-    await delay(50);
+    await pause(50);
   }
   return true;
 }

@@ -72,7 +72,7 @@ export async function startLocalKafka(options: LocalKafkaOptions): Promise<Local
   return withLock(paths.lock, () => startLocked(paths, options), options.signal);
 }
 
-/** Ends the broker of a data directory, even if another process started it. For test teardown. */
+/** Ends the broker of a data directory, even if another process started it. Exported for the teardown of tests. */
 export async function stopLocalKafka(dataDir: string): Promise<void> {
   const paths = localPaths(resolve(dataDir));
   const found = await findBroker(paths, await readRecord(paths));
@@ -138,7 +138,7 @@ async function assertUsable(paths: LocalPaths, found: RunningBroker, options: Lo
   await waitUntilReady(brokersOf(found.ports), { timeoutMs, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** A random cluster id. */
+/** A random cluster id. Exported for clusters of several nodes, which only tests start. */
 export const newClusterId = (): string => randomBytes(16).toString('base64url');
 
 /** Writes the storage metadata of a new data directory. */

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 
 /** Sends one metadata request; true when the response lists at least one broker and a controller. */
@@ -33,7 +33,7 @@ export async function waitUntilReady(brokers: readonly string[], options: { time
     } catch (error) {
       last = error;
     }
-    await delay(50);
+    await pause(50);
   }
   throw new PlatformError(
     'KAFKA_UNAVAILABLE',

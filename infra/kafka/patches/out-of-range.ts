@@ -4,6 +4,7 @@
 // skipped or read twice. A group that registers a listener keeps its offset, and the position is requested again until the listener has
 // decided.
 // Upstream: https://github.com/tulios/kafkajs/issues/1119.
+import { pause } from '../../lifecycle/waiting.ts';
 import type { KafkajsMembership } from './heartbeats.ts';
 
 /** A position that the log does not have. */
@@ -34,6 +35,6 @@ export const groupMemberOf = (Original: GroupMemberClass): GroupMemberClass =>
       const listeners = outOfRangeListeners.get(this.groupId);
       if (listeners === undefined) return super.recoverFromOffsetOutOfRange(error);
       for (const tell of listeners) tell({ topic: error.topic, partition: error.partition, memberId: this.memberId });
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await pause(PAUSE_MS);
     }
   };

@@ -7,7 +7,7 @@
 // joined its group only halfway is ended.
 import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
-import { settledWithin } from '../../lifecycle/backoff.ts';
+import { settledWithin } from '../../lifecycle/waiting.ts';
 import { protocolType } from '../kafka-error.ts';
 import { outOfRangeListeners, type OutOfRange } from '../patches/out-of-range.ts';
 import { deferred } from '../../../streams/core/waiting.ts';

@@ -4,7 +4,7 @@ import type { EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { reconnectMs } from '../backoff.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { ConsumerInstance, type InstanceEnd, type InstanceOptions } from './consumer-instance.ts';
 import { isWithoutCoordinator } from '../kafka-error.ts';
 

@@ -4,7 +4,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupOffsets, Logger, Position } from '../../../streams/core/ports.ts';
 import type { SharedAdmin } from '../topics/admin.ts';
-import { settledWithin } from '../../lifecycle/backoff.ts';
+import { settledWithin } from '../../lifecycle/waiting.ts';
 import { ConsumerInstance } from './consumer-instance.ts';
 import { kafkaError } from '../kafka-error.ts';
 import type { PartitionOffsets } from './bounds.ts';

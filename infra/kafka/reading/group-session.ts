@@ -2,7 +2,7 @@
 // checks only who is a member, not who owns a partition.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupSession, Position } from '../../../streams/core/ports.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { TopicAssignment, ConsumerInstance, OffsetsToCommit } from './consumer-instance.ts';
 import { isFinal, isGroupFence, kafkaError } from '../kafka-error.ts';
 import type { TopicNames } from '../names.ts';

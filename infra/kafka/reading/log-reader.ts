@@ -10,7 +10,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Following, LogReader } from '../../../streams/core/ports.ts';
 import { reconnectMs } from '../backoff.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { TopicNames } from '../names.ts';
 import { type PartitionOffsets, fetchBounds } from './bounds.ts';
 import { type LogReaderOptions, PositionedRead } from './positioned-read.ts';

@@ -1,7 +1,7 @@
 // One admin client per connection: connected on first use, replaced after a failure.
 import type { Admin, Kafka } from 'kafkajs';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { pause, settledWithin } from '../../lifecycle/backoff.ts';
+import { pause, settledWithin } from '../../lifecycle/waiting.ts';
 import { isFinal, isWithoutCoordinator, kafkaError, protocolType } from '../kafka-error.ts';
 
 /** Number of retries while the cluster is not ready, with a delay that grows by 100 ms each time: 4.5 s in all. */

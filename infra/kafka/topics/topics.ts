@@ -5,7 +5,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import type { SharedAdmin } from './admin.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 import { MAX_MESSAGE_BYTES } from '../records/message.ts';
 import type { TopicNames } from '../names.ts';

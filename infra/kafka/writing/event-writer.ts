@@ -3,7 +3,7 @@ import type { Codec } from '../../../schemas/codec.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Appended, EventWriter, OutgoingEvent, TransactionalWriter } from '../../../streams/core/ports.ts';
-import { settledWithin } from '../../lifecycle/backoff.ts';
+import { settledWithin } from '../../lifecycle/waiting.ts';
 import { MAX_RECORD_BYTES, messageOf, recordBytes, type OutgoingMessage, type RawRecord } from '../records/message.ts';
 import type { TopicNames } from '../names.ts';
 import type { Outgoing, RecordPlacement } from './producer.ts';

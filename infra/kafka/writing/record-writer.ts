@@ -11,7 +11,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
 import { reconnectMs } from '../backoff.ts';
-import { pause, settledWithin } from '../../lifecycle/backoff.ts';
+import { pause, settledWithin } from '../../lifecycle/waiting.ts';
 import { isFinal, isTooLarge, kafkaError } from '../kafka-error.ts';
 import { createRecordProducer, SEND_BYTES, type Outgoing, type RecordPlacement, type RecordProducer } from './producer.ts';
 

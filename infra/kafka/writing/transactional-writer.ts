@@ -15,7 +15,7 @@ import type { Logger, Position, TransactionalWriter } from '../../../streams/cor
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
 import { reconnectMs } from '../backoff.ts';
-import { pause, settledWithin } from '../../lifecycle/backoff.ts';
+import { pause, settledWithin } from '../../lifecycle/waiting.ts';
 import { isFinal, isProducerFence, kafkaError, protocolType } from '../kafka-error.ts';
 import {
   chunksOf,
