@@ -209,11 +209,13 @@ describe('commands', () => {
         KAFKA_BROKERS: '127.0.0.1:1',
         CLICKHOUSE_URL: 'http://127.0.0.1:1',
         SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1',
+        ...{ TURNSTREAM_TRAINER: 'external', TURNSTREAM_LEASE_MS: '7200000', TURNSTREAM_RETENTION_HOURS: '1' },
       },
       'doctor',
     );
     expect(remote.code).toBe(2);
     for (const name of ['KAFKA_BROKERS', 'CLICKHOUSE_URL', 'SCHEMA_REGISTRY_URL']) expect(remote.out).toContain(`check ${name}`);
+    expect(remote.out).toMatch(/warning log .*raise TURNSTREAM_RETENTION_HOURS/);
   });
 
   it('names runs so that they sort by time', () => {

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../config/load.ts';
 import { blocksOf } from '../e2e/blocks.ts';
+import { topicPlanOf } from '../kafka/topics/topics.ts';
 import { buildProgram } from './main.ts';
 
 const folder = join(process.cwd(), 'infra', 'docs', 'guides');
@@ -37,6 +39,11 @@ describe('the guides', () => {
   it('call the program', () => {
     for (const guide of ['grow-questions.md', 'evaluate-a-checkpoint.md', 'export.md'])
       expect(calls.map(([name]) => name)).toContain(guide);
+  });
+  it('name every topic', () => {
+    const text = readFileSync(join(folder, 'subscribe.md'), 'utf8');
+    const names = topicPlanOf(loadConfig({})).map(({ topic }) => topic);
+    expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
   it.each(calls)('%s: `%s`', (_, line) => {
     const words = wordsOf(line.replace(/\s[|>&;].*$/, ''));

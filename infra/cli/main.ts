@@ -1,6 +1,7 @@
 // The CLI program: one folder per command. A command returns its exit code or throws; nothing else ends the process.
 import { Command, CommanderError } from 'commander';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
+import { asTyped } from './as-typed.ts';
 import { auditCommand } from './audit/command.ts';
 import { configCommand } from './config/command.ts';
 import { deadLettersCommand } from './dead-letters/command.ts';
@@ -61,7 +62,17 @@ export function buildProgram(context: CommandContext): Command {
 
 /** Settings of every command: it throws instead of ending the process, and writes to the streams of the context. */
 function configured(command: Command, context: CommandContext): Command {
-  command.exitOverride().showHelpAfterError('(see --help)').configureOutput({ writeOut: context.out, writeErr: context.err });
+  command
+    .exitOverride()
+    .showHelpAfterError('(see --help)')
+    .configureOutput({
+      writeOut: (text) => {
+        context.out(asTyped(text, context.env));
+      },
+      writeErr: (text) => {
+        context.err(asTyped(text, context.env));
+      },
+    });
   for (const sub of command.commands) configured(sub, context);
   return command;
 }
@@ -102,7 +113,8 @@ export async function main(argv: readonly string[], program: string): Promise<vo
   try {
     await buildProgram(context).parseAsync(argv, { from: 'user' });
   } catch (error) {
-    if (!(error instanceof CommanderError)) process.stderr.write(describeError(error, process.env['TURNSTREAM_LOG_LEVEL'] === 'debug'));
+    const text = error instanceof CommanderError ? '' : describeError(error, process.env['TURNSTREAM_LOG_LEVEL'] === 'debug');
+    process.stderr.write(asTyped(text, process.env));
     exitCode = exitCodeForCommand(error);
   }
   await new Promise((resolve) => process.stdout.write('', resolve));

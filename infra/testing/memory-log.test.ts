@@ -61,7 +61,7 @@ describe('log in memory', () => {
       },
       onError: (error) => void outcomes.push(error),
     });
-    await log.settled();
+    await log.idle();
     expect(outcomes).toEqual([expect.objectContaining({ code: 'GROUP_FENCED' }), 'committed']);
     await consumer.close();
   });

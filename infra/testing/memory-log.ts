@@ -222,7 +222,7 @@ export class MemoryLog {
   }
 
   /** Resolves when every reader and every member has read all that there is and no handler runs. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
       if ([...this.#idle].every((idle) => idle())) return;
@@ -267,7 +267,7 @@ export class MemoryLog {
     for (const wake of waiting) wake();
   }
 
-  /** Registers a reader whose idleness `settled` waits for; returns a function that removes it. */
+  /** Registers a reader whose idleness `idle` waits for; returns a function that removes it. */
   watch(idle: () => boolean): () => void {
     this.#idle.add(idle);
     return () => this.#idle.delete(idle);

@@ -61,6 +61,7 @@ export function requested(place: RolloutPosition, fields: Partial<TrajectoryRequ
     max_wall_ms: 60_000,
     admitted_version: 0,
     evaluation_id: '',
+    addressee: '',
     ...fields,
   };
 }
@@ -163,4 +164,5 @@ export const heartbeat = (workerId: string, run = 'run-a'): WorkerHeartbeat => (
   policy_version: 0,
   capacity: 8,
   running: [],
+  addressee: '',
 });

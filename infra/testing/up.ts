@@ -51,7 +51,7 @@ export const atMostEvery = (ms: number): Readonly<Record<string, string>> => ({
 
 /** Removes what a developer's shell may have set. */
 export function cleanEnv(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  const ours = /^(TURNSTREAM_|KAFKA_BROKERS$|CLICKHOUSE_URL$|SCHEMA_REGISTRY_URL$|NODE_OPTIONS$|NODE_V8_COVERAGE$|VITEST)/;
+  const ours = /^(TURNSTREAM_|KAFKA_BROKERS$|CLICKHOUSE_URL$|SCHEMA_REGISTRY_URL$|NODE_OPTIONS$|NODE_V8_COVERAGE$|VITEST|npm_command$)/;
   const kept = Object.entries(process.env).filter(([name]) => !ours.test(name));
   return { ...Object.fromEntries(kept), ...extra };
 }

@@ -49,7 +49,8 @@ describe('one dead letter', () => {
   } as const;
 
   it('that cannot be decoded itself shows what is known of it', () => {
-    const odd = { ...letter, retriedAtMs: 5, retryOf: 'rollouts/3/1', atMs: Number.MAX_VALUE };
+    const original = { ...letter.original, topic: 'dead-letters' };
+    const odd = { ...letter, original, retriedAtMs: 5, retryOf: 'rollouts/3/1', atMs: Number.MAX_VALUE };
     const text = renderLetter({
       letter: odd,
       record,
@@ -60,8 +61,11 @@ describe('one dead letter', () => {
     expect(text).toContain('retried at 1970-01-01T00:00:00.005Z');
     expect(text).toContain('retry of  rollouts/3/1');
     expect(text).toContain('written unknown by unknown');
-    expect(text).toContain('not now: it is a record of dead-letters itself');
+    expect(text).toContain('not possible: it is a record of dead-letters itself');
     expect(text).toContain('value: none');
+    const unread = { letter, record, event: undefined, decoded: undefined };
+    expect(renderLetter({ ...unread, obstacle: 'unknown_schema: id 7' })).toContain('still cannot be decoded: unknown_schema: id 7');
+    expect(renderLetter({ ...unread, obstacle: '' })).toContain('possible');
   });
 
   it('has its bytes in hexadecimal and as text', () => {

@@ -1,5 +1,5 @@
 // Formats dead letters. Their content is untrusted: control characters never reach a terminal.
-import type { LetterGroup, DeadLetter } from '../../../consumers/dead-letters/letters.ts';
+import { obstacleTo, type LetterGroup, type DeadLetter } from '../../../consumers/dead-letters/letters.ts';
 import type { RetryLine } from '../../../consumers/dead-letters/retry.ts';
 import type { LetterList, ShownLetter } from './dead-letters.ts';
 
@@ -75,9 +75,15 @@ export function renderLetter(shown: ShownLetter): string {
   ].join('');
 }
 
-function rowsOf({ letter, record, event, obstacle }: ShownLetter): readonly (readonly [string, string])[] {
-  const { original, at, retriedAtMs, retryOf } = letter;
-  const origin = retryOf === '' ? [] : [['retry of', retryOf] as const];
+function retryOf({ letter, decoded, obstacle }: ShownLetter): string {
+  if (obstacle === '') return 'possible';
+  return `${decoded === undefined && obstacleTo(letter) === undefined ? 'still cannot be decoded' : 'not possible'}: ${obstacle}`;
+}
+
+function rowsOf(shown: ShownLetter): readonly (readonly [string, string])[] {
+  const { letter, record, event } = shown;
+  const { original, at, retriedAtMs } = letter;
+  const origin = letter.retryOf === '' ? [] : [['retry of', letter.retryOf] as const];
   return [
     ['id', letter.id],
     ['state', stateOf(letter) + (retriedAtMs === undefined ? '' : ` at ${timeOf(retriedAtMs)}`)],
@@ -90,7 +96,7 @@ function rowsOf({ letter, record, event, obstacle }: ShownLetter): readonly (rea
     ['error', letter.error],
     ['key', textOf(event === undefined ? record.key : event.original_key)],
     ...(event?.original_headers ?? []).map(({ name, value: bytes }) => [`header ${name}`, textOf(bytes)] as const),
-    ['retry', obstacle === '' ? 'possible' : `not now: ${obstacle}`],
+    ['retry', retryOf(shown)],
   ];
 }
 

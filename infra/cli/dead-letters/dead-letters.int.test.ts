@@ -77,7 +77,7 @@ describe('dead letters', { timeout: 120_000 }, () => {
     expect(list.letters).toMatchObject([{ id, reason: 'unknown_schema', run: 'run-a' }]);
     expect(list.groups).toEqual([{ topic: 'rollouts', reason: 'unknown_schema', letters: 1, retried: 0 }]);
     expect((await run('list', '--topic', 'tasks')).out).toBe('no dead letters\n');
-    expect((await run('show', id)).out).toContain('not now: unknown_schema');
+    expect((await run('show', id)).out).toContain('still cannot be decoded: unknown_schema');
     expect((await run('retry', id)).out).toContain('it still cannot be read');
 
     await log.registry.register(subjectOf(loadConfig(env).namespace, published), later);

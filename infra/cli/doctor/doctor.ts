@@ -54,7 +54,7 @@ export async function examine(env: ProcessEnv): Promise<readonly DoctorFinding[]
     ...(known.kafkaBrokers.length > 0 ? [finding('Kafka', () => brokersAnswer(known))] : localKafka(known)),
     ...(known.clickhouseUrl === '' ? [] : [finding('ClickHouse', () => clickhouseAnswers(known))]),
     ...(known.schemaRegistryUrl === '' ? [] : [finding('schema registry', () => registryAnswers(known))]),
-    finding('log', () => `kept: ${keptText(known)}`),
+    finding('log', () => logKept(known)),
     finding('API port', () => apiPort(known, isSet(env, 'apiPort'))),
     finding('tensor backend', async () => {
       const backend = await loadBackend(known.backend);
@@ -95,6 +95,20 @@ async function dataDirectory({ dataDir, namespace }: Config): Promise<string> {
   const text = `${dataDir}, ${use === undefined ? `${bytesText(free)} free` : diskText(use)}`;
   if (free < LOW_BYTES) throw new Warning(`${text}; at least ${bytesText(LOW_BYTES)} are advisable`);
   return text;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A trajectory runs, waits until it is as old as allowed, and is leased. Unless leases are extended, a version takes a lease at most. */
+const neededMs = ({ maxWallMs, maxStaleness, leaseMs }: Config): number => maxWallMs + (maxStaleness + 1) * leaseMs;
+
+function logKept(config: Config): string {
+  const text = `kept: ${keptText(config)}`;
+  const { trainer, retentionHours } = config;
+  const needed = neededMs(config);
+  if (trainer !== 'external' || retentionHours < 0 || retentionHours * HOUR_MS >= needed) return text;
+  const hours = Math.ceil(needed / HOUR_MS);
+  throw new Warning(`${text}; an external trainer may need rollouts of the last ${hours} h: raise TURNSTREAM_RETENTION_HOURS`);
 }
 
 async function apiPort({ apiHost, apiPort: port, dataDir }: Config, isFixed: boolean): Promise<string> {

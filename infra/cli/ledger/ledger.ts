@@ -5,7 +5,7 @@ import type { EventRead, EventReader, Logger, LogReader } from '../../../streams
 import { batchesOf, runOf } from '../../../streams/core/read-log.ts';
 import { entriesOf, entryOf } from '../../../streams/ledger/read-ledger.ts';
 import { EXTERNAL } from '../../../streams/run/fold.ts';
-import { createLedgerVerifier, type LedgerReport, type LedgerVerifier } from '../../../streams/ledger/verify.ts';
+import { createLedgerVerifier, type LedgerReport, type LedgerVerifier } from '../../../streams/run/verify-ledger.ts';
 import { sha256Of } from '../../../consumers/trainer/checkpoints.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { readWeights } from '../../app/roles/weights.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { topicPlanOf } from '../../kafka/topics/topics.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import type { LogConnection } from '../../app/open/connections.ts';
 import { withLog } from '../../app/open/with-log.ts';
 

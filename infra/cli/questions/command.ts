@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { counted } from '../../../streams/run/ending.ts';
 import { descriptors, type Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
@@ -55,8 +56,8 @@ export function questionsCommand(context: CommandContext): Command {
       assertReadable('importing questions', file);
       const { importFile } = await import('./questions.ts');
       const { imported, problems, bad } = await importFile({ config, logger: commandLogger(context), file, ...options });
-      for (const { line, problem } of problems) context.out(`left out line ${line}: ${problem}\n`);
-      context.out(`${imported} questions imported${bad > 0 ? `, ${bad} lines left out` : ''}\n`);
+      for (const { line, problem } of problems) context.out(`skipped line ${line}: ${problem}\n`);
+      context.out(`${counted(imported, 'question')} imported${bad > 0 ? `, ${counted(bad, 'line')} skipped` : ''}\n`);
     });
   command
     .command('list')

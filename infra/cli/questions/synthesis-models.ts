@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { openChatModel, type ChatPlace } from '../../app/roles/chat-model.ts';
+import { openChatModel, type ChatEndpoint } from '../../app/roles/chat-model.ts';
 
 const TOP_P = 0.95;
 
@@ -15,7 +15,7 @@ export interface WriterModels {
 }
 
 /** The server of each model; an API key is sent only to its own server. */
-function placesOf(config: Config): { readonly generation: ChatPlace; readonly checking: ChatPlace } {
+function placesOf(config: Config): { readonly generation: ChatEndpoint; readonly checking: ChatEndpoint } {
   const { synthesisUrl: url, synthesisModel: name, synthesisApiKey: apiKey } = config;
   const { synthesisCheckUrl: checkUrl, synthesisCheckModel: checkName, synthesisCheckApiKey: checkKey } = config;
   const elsewhere = checkUrl !== '' && checkUrl !== url;
@@ -39,7 +39,7 @@ export function openWriterModels(config: Config, logger: Logger): WriterModels {
     );
   }
   const { synthesisTemperature: temperature, synthesisConcurrency: concurrency, synthesisMaxTokens: maxTokens } = config;
-  const open = (place: ChatPlace) =>
+  const open = (place: ChatEndpoint) =>
     openChatModel(place, { temperature, topP: TOP_P, concurrency }, { config, logger, metrics: noMetrics });
   const [writes, checks] = [open(generation), open(checking)];
   return {

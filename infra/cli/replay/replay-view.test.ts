@@ -15,7 +15,7 @@ describe('a replayed step', () => {
     const update = { backend: 'wasm', recordedBackend: 'wasm', largestDifference: 0 };
     expect(renderStep({ ...step, update })).toContain('batch abcdef012345, the same weights (wasm), 190');
     expect(renderStep({ ...step, update: { ...update, backend: 'cpu', largestDifference: 2e-7 } })).toContain(
-      'weights up to 2.00e-7 apart (cpu, made on wasm)',
+      'weights differ by up to 2.00e-7 (replayed on cpu, recorded on wasm)',
     );
   });
 
@@ -28,7 +28,7 @@ describe('a replayed step', () => {
       differences: [{ ...one, trajectory: '', recorded: 'x'.repeat(99) }, ...Array<typeof one>(11).fill(one)],
     });
     expect(text).toContain('DIFFER step 3');
-    expect(text).toContain('read from the first record');
+    expect(text).toContain('rebuilt from the start of the log');
     expect(text).toContain('  g.0 reward: the ledger has 1, the replay 2\n');
     expect(text).toContain(`  reward: the ledger has ${'x'.repeat(75)}…,`);
     expect(text).toContain('  … and 2 differences\n');

@@ -4,8 +4,9 @@ import { short, some } from '../views/shorten.ts';
 
 function updateText({ update }: StepReplay): string {
   if (update === undefined) return '';
-  const where = update.backend === update.recordedBackend ? update.backend : `${update.backend}, made on ${update.recordedBackend}`;
-  const apart = update.largestDifference === 0 ? 'the same weights' : `weights up to ${update.largestDifference.toExponential(2)} apart`;
+  const { backend, recordedBackend, largestDifference } = update;
+  const where = backend === recordedBackend ? backend : `replayed on ${backend}, recorded on ${recordedBackend}`;
+  const apart = largestDifference === 0 ? 'the same weights' : `weights differ by up to ${largestDifference.toExponential(2)}`;
   return `, ${apart} (${where})`;
 }
 
@@ -19,7 +20,7 @@ export function renderStep(step: StepReplay): string {
     ({ field, trajectory, recorded, rebuilt }) =>
       `  ${trajectory === '' ? '' : `${trajectory} `}${field}: the ledger has ${short(recorded)}, the replay ${short(rebuilt)}`,
   );
-  const from = step.from === 'start' ? ', read from the first record' : '';
+  const from = step.from === 'start' ? ', rebuilt from the start of the log' : '';
   return [
     `${ok ? 'ok    ' : 'DIFFER'} step ${step.step}: ${counts}, ${ages}, ${batch}, ${compared} values compared${from}`,
     ...some(differences, 'differences'),

@@ -4,7 +4,7 @@ import type { OpenLearner } from '../../../consumers/trainer/replay-train.ts';
 import { replayRun, type ReplayTotal, type StepReplay } from '../../../consumers/trainer/replay.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
-import { rolloutView } from '../../../streams/run/rollout-view.ts';
+import { rolloutView } from '../../../streams/trajectory/rollout-view.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { backendNames, type BackendName } from '../../tfjs/backend.ts';
 import { createLearner } from '../../tfjs/learner.ts';

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
+import { aborted } from '../../lifecycle/waiting.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
 
@@ -17,12 +18,11 @@ export function retrievalCommand(context: CommandContext): Command {
       // the settings are not used, but a misspelled one is rejected as in every command
       loadConfig(context.env);
       const { serveFactbook } = await import('./retrieval.ts');
-      const { untilAborted } = await import('../../app/roles/until-aborted.ts');
       const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: () => performance.now() });
       const server = await serveFactbook('127.0.0.1', port);
       try {
         context.out(`${server.url}\n`);
-        await untilAborted(interrupts.signal);
+        await aborted(interrupts.signal);
       } finally {
         await server.close();
         interrupts.close();

@@ -18,7 +18,7 @@ export function topicsCommand(context: CommandContext): Command {
       for (const topic of created) context.out(`made ${topic}\n`);
       for (const { topic, from, to } of grown) context.out(`grew ${topic} from ${from} to ${to} partitions\n`);
       for (const topic of reconfigured) context.out(`configured ${topic}\n`);
-      context.out(`${unchanged.length} topics as they should be\n`);
+      context.out(`${unchanged.length} topics are up to date\n`);
     });
   command
     .command('list')

@@ -11,6 +11,7 @@ import type { Config } from '../../config/descriptors.ts';
 import { isSet } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import { asTyped } from '../as-typed.ts';
 import type { CommandContext } from '../context.ts';
 import { keepDashboardToken, withDashboardToken } from '../../app/open/dashboard-token.ts';
 import { createDashboardLink } from './dashboard-link.ts';
@@ -64,7 +65,7 @@ export async function runUp(context: CommandContext, { config: asked, training }
         if (!isAsPlanned(found)) code = exitCodes.failed;
         summary.push(
           terminal
-            ? renderSummary(found) + whatNext(found)
+            ? renderSummary(found) + asTyped(whatNext(found), context.env)
             : `${JSON.stringify({ time: new Date().toISOString(), event: 'summary', ...found })}\n`,
         );
       },
@@ -77,7 +78,7 @@ export async function runUp(context: CommandContext, { config: asked, training }
   try {
     const end = await handle.ended;
     close();
-    context.out(end === 'finished' ? summary.join('') : stoppedNote(terminal, run));
+    context.out(end === 'finished' ? summary.join('') : asTyped(stoppedNote(terminal, run), context.env));
     return end === 'stopped' && steps > 0 ? exitCodes.interrupted : code;
   } finally {
     close();

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { isDiskFull } from '../../lifecycle/disk-full.ts';
 import { takeLock } from '../../lifecycle/lock-file.ts';
+import { aborted } from '../../lifecycle/waiting.ts';
 import { createFleet, type Fleet, type FleetOptions } from '../../app/fleet/fleet.ts';
 import { preflight } from './preflight.ts';
 import { removeServices } from '../../app/open/services-file.ts';
@@ -65,15 +66,10 @@ function lockDataDir({ config, training }: UpOptions): () => void {
 }
 
 async function runFleet(fleet: Fleet, options: UpOptions, signal: AbortSignal): Promise<'finished' | 'stopped'> {
-  const aborted = new Promise<'stopped'>((resolve) => {
-    if (signal.aborted) resolve('stopped');
-    signal.addEventListener('abort', () => {
-      resolve('stopped');
-    });
-  });
+  const stopped = aborted(signal).then(() => 'stopped' as const);
   const over = new AbortController();
   try {
-    return await Promise.race([wholeRun(fleet, options, over.signal), aborted, fleet.failed]);
+    return await Promise.race([wholeRun(fleet, options, over.signal), stopped, fleet.failed]);
   } finally {
     over.abort();
     options.progress.phase('stopping');

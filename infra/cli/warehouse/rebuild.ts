@@ -13,7 +13,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger, Position } from '../../../streams/core/ports.ts';
 import type { ClickHouseStore } from '../../clickhouse/client.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { connectWarehouse, groupsOf, type LogConnection } from '../../app/open/connections.ts';
 import { createTables, dropTables, rowsBefore } from './rebuild-tables.ts';
 import { readServices } from '../../app/open/services-file.ts';

@@ -38,6 +38,7 @@ export function heartbeat(id: string, run = 'run-a'): OutgoingEvent {
     policy_version: 3,
     capacity: 4,
     running: [],
+    addressee: '',
   };
   return { type: 'WorkerHeartbeat', key: id, event, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
 }

@@ -1,0 +1,8 @@
+import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
+
+/** Commands in help texts and messages: in backquotes, or in an example. */
+const COMMAND = /(`|^ {2}\$ |^Usage: )turnstream(?= )/gm;
+
+/** Text for people, with the commands in it as its reader can paste them: when npm started this program, it may not be on the path. */
+export const asTyped = (text: string, env: ProcessEnv): string =>
+  env['npm_command'] === undefined ? text : text.replace(COMMAND, '$1npx turnstream');
