@@ -4,7 +4,7 @@ import { defaultShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
 import type { TrajectoryFinished, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import type { BenchSite } from './local-bench.ts';
 
 export interface FoldTopic {

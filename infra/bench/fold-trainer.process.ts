@@ -4,7 +4,7 @@ import { createLiveness } from '../../streams/trainer/liveness.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import { loadGroupId } from '../../producers/load/load.ts';
 import { foldTask } from '../../streams/run/fold.ts';
-import { rolloutView } from '../../streams/run/rollout-view.ts';
+import { rolloutView } from '../../streams/trajectory/rollout-view.ts';
 import { newRunState } from '../../streams/run/run-state.ts';
 import { connectKafka } from '../kafka/connect.ts';
 import { partitionOf } from '../kafka/writing/partitioner.ts';

@@ -26,7 +26,8 @@ const WARM_MS = flags.quick ? 5_000 : 20_000;
 const LOOK_MS = 5_000;
 const DRAINED_MS = 60_000;
 
-interface Minute {
+/** Taken every 5 seconds. */
+interface LagSample {
   readonly second: number;
   readonly lag: number;
   readonly rows: number;
@@ -34,7 +35,7 @@ interface Minute {
 
 interface LatencyResult {
   readonly times: readonly number[];
-  readonly looks: readonly Minute[];
+  readonly looks: readonly LagSample[];
   readonly turnsPerSecond: number;
   /** Lag when the load ended, in records, and the time to catch up, ms. */
   readonly lagAtEnd: number;
@@ -52,7 +53,7 @@ async function measure(site: BenchSite): Promise<LatencyResult> {
   const probe = startProbe({ store: world.store, writer: await world.kafka.writer(), rate: Number(flags.probes), textBytes: 1_000 });
   const [began, first] = [performance.now(), await rowsOf()];
   const lastsMs = flags.quick ? 15_000 : Number(flags.minutes) * 60_000;
-  const looks: Minute[] = [];
+  const looks: LagSample[] = [];
   while (performance.now() - began < lastsMs) {
     site.signal.throwIfAborted();
     await sleep(Math.min(LOOK_MS, lastsMs));
@@ -79,22 +80,22 @@ function reportOf(
   const rate = Number(flags.rate);
   return {
     name: 'latency',
-    title: 'From a turn that is produced to its row in a SELECT',
+    title: 'Time from producing a turn to reading it with a SELECT',
     method:
       `A real Kafka, the embedded ClickHouse and one warehouse with its default settings on the same machine, \`turnstream load\` at ${flags.rate} turns/s of ${flags['turn-bytes']} bytes. ` +
-      `Beside it ${flags.probes} turns a second of a run of their own are written one by one over all partitions, and asked for by SELECT until they are there: a time is from before the producer is called until the answer is read.`,
+      `A probe also writes ${flags.probes} turns per second of a separate run, spread over all partitions, and queries each until it appears. Times run from before the send until the response has been read.`,
     quick: flags.quick,
     environment,
     parameters: { rate, minutes: flags.minutes, 'turn bytes': flags['turn-bytes'], partitions: flags.partitions, probes: times.length },
     table: {
-      columns: ['turns/s stored', 'p50', 'p90', 'p99', 'slowest', 'records behind at the end', 'stored after'],
+      columns: ['turns/s stored', 'p50', 'p90', 'p99', 'slowest', 'records behind at the end', 'time to catch up'],
       rows: [[whole(turnsPerSecond), ms(p50), ms(percentile(times, 0.9)), ms(p99), ms(worst), whole(lagAtEnd), ms(drainedMs)]],
     },
     targets: [
       { what: 'p50', wanted: `under ${P50_MS} ms`, found: ms(p50), met: p50 < P50_MS },
       { what: 'p99', wanted: `under ${P99_MS} ms`, found: ms(p99), met: p99 < P99_MS },
       { what: 'turns/s stored', wanted: whole(rate), found: whole(turnsPerSecond), met: turnsPerSecond > rate * 0.99 },
-      { what: 'behind at the end', wanted: 'under a second of records', found: whole(lagAtEnd), met: lagAtEnd < rate * 1.5 },
+      { what: 'behind at the end', wanted: 'under a second of records', found: whole(lagAtEnd), met: lagAtEnd < rate },
     ],
     figures: { p50, p99, worst, turnsPerSecond, lagAtEnd, drainedMs, looks },
   };

@@ -55,7 +55,7 @@ const taskOf = (index: number): TrajectoryRequested => ({
   ...{ attempt: 0, sample: 0, group_index: index, group_size: 1, purpose: 'train', question_id: `q-${index}` },
   question: `What is the capital that number ${index} is about?`,
   ...{ answers: ['Vienna'], aug_answers: [], reward: 'f1', decoding: 'sample', seed: index, policy_version: -1 },
-  ...{ max_turns: turns, max_tokens: 100_000_000, max_wall_ms: 86_400_000, admitted_version: 0, evaluation_id: '' },
+  ...{ max_turns: turns, max_tokens: 100_000_000, max_wall_ms: 86_400_000, admitted_version: 0, evaluation_id: '', addressee: '' },
 });
 
 /** Does the trainer's part: commits the tasks, and the offsets at which the workers begin to read them. */

@@ -12,7 +12,7 @@ const { values: flags } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1,2,3,4,5' },
     steps: { type: 'string', default: '40' },
-    modes: { type: 'string', default: 'async,colocated,split' },
+    modes: { type: 'string', default: 'async,colocated' },
     factors: { type: 'string', default: '1,1.5,2,3,4' },
     generation: { type: 'string', default: '200' },
     tool: { type: 'string', default: '50' },
@@ -20,7 +20,7 @@ const { values: flags } = parseArgs({
     load: { type: 'string', default: '64' },
     'training-share': { type: 'string', default: '0.1' },
     generating: { type: 'string', default: '0.75' },
-    'at-once': { type: 'string', default: '48,96,144,192' },
+    'at-once': { type: 'string', default: '48,96,144,192,256,384' },
     staleness: { type: 'string', default: '4' },
     questions: { type: 'string', default: '100' },
     kept: { type: 'string', default: '.turnstream/bench-modes.jsonl' },
@@ -31,8 +31,8 @@ const { values: flags } = parseArgs({
   },
 });
 
-const HELP = `npm run bench modes [-- --seeds 1,2,3,4,5 --steps 40 --modes async,colocated,split --factors 1,1.5,2,3,4
-  --generation 200 --tool 50 --sigma 0.75 --load 64 --training-share 0.1 --generating 0.75 --at-once 48,96,144,192 --staleness 4
+const HELP = `npm run bench modes [-- --seeds 1,2,3,4,5 --steps 40 --modes async,colocated --factors 1,1.5,2,3,4
+  --generation 200 --tool 50 --sigma 0.75 --load 64 --training-share 0.1 --generating 0.75 --at-once 48,96,144,192,256,384 --staleness 4
   --questions 100 --kept FILE --anyway --quick --out DIR]
 An interrupted bench goes on with the runs that are missing. It wants a clean tree and a quiet machine; --anyway measures without.
 `;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { waitUntilDrained } from '../app/open/drain.ts';
 import { outageRoles, startOutageWorld, until, type OutageRole, type OutageWorld } from '../e2e/outage-world.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { describeEnvironment } from './environment.ts';
 import { say } from './local-bench.ts';

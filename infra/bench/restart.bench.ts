@@ -13,7 +13,7 @@ import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { readClosed } from '../e2e/torture/facts.ts';
 import { judgeRun, type OracleVerdict } from '../e2e/torture/oracle.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';

@@ -6,7 +6,7 @@ import type { Codec } from '../../schemas/codec.ts';
 import { encoderOf } from '../../schemas/encode-as.ts';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
-import { pause } from '../lifecycle/backoff.ts';
+import { pause } from '../lifecycle/waiting.ts';
 import type { BenchSite } from './local-bench.ts';
 
 /** Which versions of the schema a topic's turns have. */

@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
     bench: { type: 'string', default: '' },
     flags: { type: 'string', default: '' },
     rounds: { type: 'string', default: '2' },
-    tolerance: { type: 'string', default: '5' },
+    tolerance: { type: 'string', default: '3' },
     out: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -28,7 +28,7 @@ const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.key
   --against R    the older revision (a commit, tag or branch)
   --flags="…"    what both benches are called with, for example --flags="--records 1000000 --rounds 1"
   --rounds N     pairs of runs; the older one goes first in odd rounds (2)
-  --tolerance P  percent by which a figure may be worse (5)
+  --tolerance P  percent by which a figure may be worse (3)
   --out DIR      where the report goes (infra/docs/reference/bench)
 `;
 
