@@ -1,6 +1,5 @@
-// Applies the changes that infra/docs/CONTRIBUTING.md describes to a copy of the code: with all steps the checks pass, and without any one
-// step of a change the compiler or a test reports it. This covers the files that the steps name and what they import; `npm run check`
-// covers everything else.
+// Applies the changes that infra/docs/CONTRIBUTING.md describes to a copy of the code: with all steps the types, the lint
+// rules, the limits of sizes, and the tests pass, and without any one step of a change the compiler or a test reports it.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,18 +23,22 @@ const expected: Readonly<Record<string, { readonly files: number; readonly tests
 };
 /** Files that are compiled besides those of the steps. */
 const ALSO = ['consumers/warehouse/rows/project.ts', 'infra/testing/rollout-events.ts'];
+/** The source files of the steps. */
+const changedFiles = [...new Set(changes.flatMap(({ steps }) => steps.map(({ path }) => path)))].filter((path) => path.endsWith('.ts'));
+const COPIED = ['schemas', 'streams', 'producers', 'consumers', 'infra', 'package.json', 'tsconfig.json', 'README.md', '.gitignore'];
 
 let folder: string;
 
 /** A copy of the code with every step of every change, except those with the number that is left out. */
 async function follow(leftOut: number): Promise<string> {
   const root = join(folder, `without-${leftOut}`);
-  for (const part of ['schemas', 'streams', 'producers', 'consumers', 'infra', 'package.json', 'tsconfig.json', 'README.md']) {
+  for (const part of COPIED) {
     cpSync(part, join(root, part), { recursive: true, filter: (path) => !path.includes('reference/bench') });
   }
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
   for (const { steps } of changes) for (const step of steps.filter((_, at) => at + 1 !== leftOut)) takeStep(root, step);
-  for (const generator of ['generate-schemas', 'generate-reference']) {
+  // the types of the clients come from the API, which does not start when a step is left out
+  for (const generator of ['generate-schemas', 'generate-reference', ...(leftOut === 0 ? ['generate-clients'] : [])]) {
     await run(process.execPath, ['--import', 'tsx', `infra/tooling/${generator}.ts`], { cwd: root });
   }
   return root;
@@ -56,8 +59,7 @@ function compile(root: string): readonly string[] {
     if (file !== undefined) parsed.set(path, file);
     return file;
   };
-  const steps = changes.flatMap((change) => change.steps.map(({ path }) => path)).filter((path) => path.endsWith('.ts'));
-  const files = [...new Set([...steps, ...ALSO])].map((path) => join(root, path)).filter((path) => ts.sys.fileExists(path));
+  const files = [...new Set([...changedFiles, ...ALSO])].map((path) => join(root, path)).filter((path) => ts.sys.fileExists(path));
   const program = ts.createProgram({ rootNames: files, options, host });
   return files.flatMap((path) =>
     [...program.getSyntacticDiagnostics(program.getSourceFile(path)), ...program.getSemanticDiagnostics(program.getSourceFile(path))].map(
@@ -66,10 +68,8 @@ function compile(root: string): readonly string[] {
   );
 }
 
-/** The failures of these changes' tests; empty when all pass. */
-async function test(root: string, tested: readonly GuideChange[]): Promise<string> {
-  const files = tested.flatMap(({ title }) => expected[title]?.tests ?? []);
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'infra/tooling/vitest.config.ts', '--project', 'unit', ...files];
+/** What a Node program in the copy writes when it fails; empty when it succeeds. */
+async function failureIn(root: string, args: readonly string[]): Promise<string> {
   return run(process.execPath, args, { cwd: root, env: { ...process.env, NO_COLOR: '1' }, maxBuffer: 1 << 26 }).then(
     () => '',
     (error: unknown) => {
@@ -78,6 +78,13 @@ async function test(root: string, tested: readonly GuideChange[]): Promise<strin
     },
   );
 }
+
+/** The failures of these changes' tests; empty when all pass. */
+const test = (root: string, tested: readonly GuideChange[]): Promise<string> => {
+  const files = tested.flatMap(({ title }) => expected[title]?.tests ?? []);
+  const args = ['run', '--config', 'infra/tooling/vitest.config.ts', '--project', 'unit', ...files];
+  return failureIn(root, ['node_modules/vitest/vitest.mjs', ...args]);
+};
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'turnstream-test-contributing-'));
@@ -103,10 +110,18 @@ describe('the changes of CONTRIBUTING', () => {
 
   it('pass the checks when they are made as described', { timeout: LIMIT_MS }, async () => {
     const root = await follow(0);
-    expect(compile(root)).toEqual([]);
+    // the limits of sizes are those of the files that git knows
+    await run('git', ['init', '--quiet'], { cwd: root });
+    const checks = [
+      ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
+      ['node_modules/eslint/bin/eslint.js', '-c', 'infra/tooling/eslint.config.js', ...changedFiles],
+      ['infra/tooling/check-shape.mjs'],
+    ];
+    expect(await Promise.all(checks.map((args) => failureIn(root, args)))).toEqual(checks.map(() => ''));
     expect(await test(root, changes)).toBe('');
-    const metrics = readFileSync(join(root, 'infra/docs/reference/metrics.md'), 'utf8');
-    expect(metrics).toContain('worker_completion_tokens_total');
+    const made = (path: string): string => readFileSync(join(root, path), 'utf8');
+    expect(made('infra/docs/reference/metrics.md')).toContain('worker_completion_tokens_total');
+    for (const name of ['ExpiredAttempt', 'text_chars']) expect(made('infra/clients/typescript/schemas.ts')).toContain(name);
   });
 
   const most = Math.max(...changes.map(({ steps }) => steps.length));

@@ -96,9 +96,11 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   });
 
   it('is refused under a domain that resolves to this machine', async () => {
-    const text = await typed(`${apiUrl.replace('127.0.0.1', FOREIGN_NAME)}/v1/runs`);
-    expect(text).toContain('FOREIGN_ORIGIN');
-    expect(text).not.toContain('doors');
+    for (const path of ['/', '/v1/runs']) {
+      const text = await typed(`${apiUrl.replace('127.0.0.1', FOREIGN_NAME)}${path}`);
+      expect(text).toContain('FOREIGN_ORIGIN');
+      expect(text).not.toContain('doors');
+    }
   });
 
   it('reaches a port without an origin check in many ways', async () => {

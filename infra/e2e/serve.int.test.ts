@@ -50,6 +50,10 @@ describe('a run of another day', { timeout: 240_000 }, () => {
     await serve.until(({ event }) => event === 'serving');
     await answerOf(`${url}/readyz`);
     expect(await answerOf(`${url}/v1/runs/${RUN}`)).toMatchObject({ run_id: RUN, status: 'finished', steps: 2 });
+    // the dashboard is part of it, and needs no account
+    const page = await fetch(`${url}/runs/${RUN}`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toContain('text/html');
     expect(Object.keys(serve.services().processes).sort()).toEqual(['api', 'kafka', 'store', 'warehouse']);
     const status = JSON.parse((await command(home.env, 'status', '--json')).out) as Record<string, unknown>;
     expect(status).toMatchObject({ api: url, run: null, unanswered: [], runs: [{ run_id: RUN, state: 'finished' }] });

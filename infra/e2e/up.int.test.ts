@@ -25,7 +25,7 @@ describe('up', { timeout: 180_000 }, () => {
 
   it('runs to its end, restarts what dies on the way, and leaves nothing running', async () => {
     home = await testHome(quick);
-    const ended = command(home.env, 'up', '--steps', '3', '--run', 'inside', '--workers', '2');
+    const ended = command(home.env, 'up', '--steps', '3', '--run', 'inside', '--workers', '2', '--eval-every', '2');
     const pids = new Map<string, number>();
     await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('evaluator-before');
     for (const [name, pid] of Object.entries(readServices(home.dataDir)?.processes ?? {})) pids.set(name, pid);
@@ -35,6 +35,8 @@ describe('up', { timeout: 180_000 }, () => {
     const lines = linesOf(out);
     expect(lines.filter(({ event, service }) => event === 'restarting' && service === 'warehouse').length).toBeGreaterThan(0);
     expect(lines.at(-1)).toMatchObject({ event: 'summary', run_id: 'inside', state: 'finished', steps: 3 });
+    const versions = [0, 2, 3].map((version) => expect.objectContaining({ policy_version: version }) as object);
+    expect(lines.at(-1), 'held-out scores before, between, and after').toMatchObject({ heldout: versions });
     expect([...pids.keys()].sort()).toEqual(expect.arrayContaining(['kafka', 'store', 'trainer', 'warehouse', 'worker-1', 'worker-2']));
     for (const pid of pids.values()) expect(() => process.kill(pid, 0)).toThrow();
     expect(readServices(home.dataDir)).toBeUndefined();

@@ -1,8 +1,9 @@
-// Rules of structure that no other tool checks: few files directly in the folders of infra, short files, and each type name declared in one
-// file, so that it has one meaning. Prints the counts, with `--names` also each name with its files, and exits with 1 when a limit is
-// exceeded.
+// Rules of structure that no other tool checks: few files directly in the folders of infra, folders that do not import each other in a
+// circle, short files, and each type name declared in one file, so that it has one meaning. Prints the counts, with `--names` also each
+// name with its files, and exits with 1 when a limit is exceeded.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const LIMITS = { room: 12, names: 0, allowed: 10, median: 90, p90: 200, longest: 350 };
 /** Type names that several files may declare, with reasons. */
@@ -25,6 +26,24 @@ for (const room of ['infra/app', 'infra/cli', 'infra/kafka']) {
   const inside = files.filter((path) => path.startsWith(`${room}/`) && !path.slice(room.length + 1).includes('/'));
   count(`files directly in ${room}`, inside.length, LIMITS.room);
 }
+
+// dependency-cruiser can compare folders, but not without their tests, which import more.
+const FOLDER = /^(?:(?:streams|producers)\/[^/]+|infra\/(?:bench|e2e))(?=\/)/;
+const TEST = /\.(?:test|contract|testing)\.tsx?$/;
+const importedBy = new Map();
+for (const [path, text] of textOf) {
+  const folder = TEST.test(path) ? undefined : FOLDER.exec(path)?.[0];
+  if (folder === undefined) continue;
+  const targets = [...text.matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(([, to]) => FOLDER.exec(join(dirname(path), to))?.[0]);
+  importedBy.set(folder, new Set([...(importedBy.get(folder) ?? []), ...targets.filter((to) => to !== undefined && to !== folder)]));
+}
+function reachable(folder, seen = new Set()) {
+  for (const next of importedBy.get(folder) ?? []) if (!seen.has(next)) reachable(next, seen.add(next));
+  return seen;
+}
+const circular = [...importedBy.keys()].filter((folder) => reachable(folder).has(folder));
+for (const folder of circular) process.stdout.write(`${folder} imports ${[...importedBy.get(folder)].join(' ')}\n`);
+count('folders that import each other in a circle', circular.length, 0);
 
 const filesOf = new Map();
 const DECLARED = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)\b(?! *\}| *,)/gm;

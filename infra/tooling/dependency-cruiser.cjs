@@ -31,7 +31,7 @@ const kafkaRooms = rooms(
     broker: ['patches', 'records'],
   },
   {
-    records: 'The record format and messages: our own code, without kafkajs.',
+    records: 'The record format and messages: our own code, with kafkajs only as types.',
     patches: 'Adapters to the insides of kafkajs.',
     topics: 'Topics and the admin client.',
     texts: 'Long texts that turns share.',
@@ -118,7 +118,7 @@ module.exports = {
     ),
     rule(
       'questions-and-rollouts-apart',
-      'What both use is in producers/factbook.',
+      'What both use is in producers/factbook or producers/judge.',
       { path: '^producers/questions/' },
       { path: '^producers/rollouts/' },
     ),
@@ -174,6 +174,6 @@ module.exports = {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
-    exclude: '^(dist|infra/tooling)',
+    exclude: '^(dist|infra/tooling|infra/clients/typescript/dist)',
   },
 };

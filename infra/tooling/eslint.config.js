@@ -12,7 +12,7 @@ const env = { object: 'process', property: 'env', message: 'Read configuration t
 
 export default defineConfig(
   globalIgnores([
-    'dist/**',
+    '**/dist/**',
     'coverage/**',
     '.turnstream/**',
     'schemas/generated/**',

@@ -110,25 +110,25 @@ function leaseProblems({ epoch, version, out, ended }: LeaseTally, lease: BatchL
   return checks.flatMap(([is, what]) => (is ? [what] : []));
 }
 
-interface LeasedPlace {
+interface LeasedReward {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly reward: number;
   readonly advantage: number;
 }
 
-const named = (all: readonly LeasedPlace[]): string =>
+const named = (all: readonly LeasedReward[]): string =>
   all.map(({ trajectory_id: id, attempt, reward, advantage }) => [id, attempt, reward, advantage].join('/')).join(' ');
 
 function commitProblems({ out }: LeaseTally, step: StepCompleted): readonly string[] {
   const [lease] = out;
   if (lease?.batch_id !== step.batch_id) return [`step ${step.step} commits ${step.batch_id}, which is not the oldest lease that is out`];
-  const skipped = new Set(step.skipped.map(({ row }) => row)).size;
+  const left = new Set([...lease.untrainable, ...step.skipped.map(({ row }) => row)]).size;
   const checks: readonly (readonly [boolean, string])[] = [
     [step.step !== lease.step || step.version_before !== lease.version_before, 'commits another step than it was leased for'],
     [step.batch_sha256 !== lease.batch_sha256, 'trained on rows with another hash than that of its lease'],
     [named(step.trajectories) !== named(lease.trajectories), 'trained on other trajectories than those of its lease'],
-    [step.trained_rows !== lease.rows - skipped, `trained ${step.trained_rows} rows of ${lease.rows} and skipped ${skipped}`],
+    [step.trained_rows !== lease.rows - left, `trained ${step.trained_rows} rows of ${lease.rows} and left out ${left}`],
   ];
   return checks.flatMap(([is, what]) => (is ? [`step ${step.step} ${what}`] : []));
 }

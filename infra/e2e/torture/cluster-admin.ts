@@ -1,6 +1,6 @@
 // Administrative actions that clients of a cluster do not notice.
 import { kafkajs } from '../../kafka/patches/kafkajs.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 type Admin = ReturnType<InstanceType<typeof kafkajs.Kafka>['admin']>;
 

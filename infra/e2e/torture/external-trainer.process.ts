@@ -8,7 +8,7 @@ import { connectLog } from '../../app/open/connections.ts';
 import { readServices } from '../../app/open/services-file.ts';
 import { ApiError, Turnstream, type Batch, type Prepared, type Trainer, type Weights } from '../../clients/typescript/index.ts';
 import { loadConfig } from '../../config/load.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { firstWeights } from '../crash-trainer.ts';
 

@@ -7,7 +7,7 @@ import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Learner } from '../../../streams/core/learning.ts';
 import type { Following, OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
-import { rolloutView } from '../../../streams/run/rollout-view.ts';
+import { rolloutView } from '../../../streams/trajectory/rollout-view.ts';
 import { codecReader } from '../../testing/codec-reader.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { silentLogger } from '../../testing/logger.ts';

@@ -5,7 +5,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { groupsOf } from '../../app/open/connections.ts';
 import type { FaultTarget } from './schedule.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 /** The progress of the log; every number only grows. */
 export interface LogMark {

@@ -13,7 +13,7 @@ import { drained } from '../../app/open/drain.ts';
 import { prepareLog, prepareStore } from '../../app/open/prepare.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 export const sinkPoints: readonly CrashPoint[] = crashPoints.filter((point) => point.startsWith('sink.'));
 

@@ -3,7 +3,7 @@ import type { FaultOf } from './schedule.ts';
 import type { Done } from './done.ts';
 import { processesOf } from './strike-process.ts';
 import type { TortureWorld } from './world.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 /** Nested so deeply that the engine exhausts its stack and stops responding. */
 const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',repeat('}',200000)),'{}'))`;

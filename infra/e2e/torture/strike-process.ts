@@ -3,7 +3,7 @@ import type { ChaosProxy } from './chaos-proxy.ts';
 import type { ScheduledFault, FaultOf, FaultTarget } from './schedule.ts';
 import type { Done } from './done.ts';
 import type { TortureWorld } from './world.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 export async function hit(world: TortureWorld, fault: FaultOf<'kill' | 'freeze'>): Promise<Done> {
   const victim = await victimOf(world, fault);

@@ -24,7 +24,7 @@ import { judgeTables, type TablesVerdict } from './tables.ts';
 import type { AppendTimeline } from './timeline.ts';
 import { watchEnds } from './watch-ends.ts';
 import { startWorld, type TortureWorld } from './world.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 const logger: Logger = silentLogger;
 const NAMESPACE = 'turnstream';

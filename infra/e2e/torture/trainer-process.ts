@@ -9,7 +9,7 @@ export interface TrainerProcess {
   stop(): Promise<void>;
 }
 
-interface TrainerPlace {
+interface TrainerSetup {
   readonly run: string;
   /** The folder of the logs. */
   readonly dir: string;
@@ -21,7 +21,7 @@ interface TrainerPlace {
 const RESTART_MS = 500;
 const program = join(import.meta.dirname, 'external-trainer.process.ts');
 
-export function keepTrainer({ run, dir, upDir, brokers }: TrainerPlace): TrainerProcess {
+export function keepTrainer({ run, dir, upDir, brokers }: TrainerSetup): TrainerProcess {
   const own = join(dir, 'external-trainer');
   mkdirSync(own, { recursive: true });
   let isClosing = false;

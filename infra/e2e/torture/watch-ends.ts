@@ -3,7 +3,7 @@ import { createCodec } from '../../../schemas/codec.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { createTimeline, type AppendTimeline } from './timeline.ts';
-import { pause } from '../../lifecycle/backoff.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 const LOOK_MS = 200;
 /** A response that takes longer may come from a broker that was frozen after the request, and is ignored, ms. */
