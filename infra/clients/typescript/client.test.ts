@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { ApiError, ConnectionFailed, Turnstream } from './index.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ApiError, ConnectionFailed, Turnstream, type Batch } from './index.ts';
 
 interface SentRequest {
   readonly path: string;
@@ -28,6 +28,8 @@ function clientOf(answer: (asked: SentRequest, count: number) => Response | Erro
   };
   return { ts: new Turnstream({ url: 'http://api.test', apiKey: 'key-1', fetch: fake, sleep: async () => undefined }), asked };
 }
+
+afterEach(() => void vi.unstubAllGlobals());
 
 const json = (body: unknown, status = 200): Response => Response.json(body, { status });
 const claim = { epoch: 1, version: 0, lineage: 'l-0', lease_ms: 60_000 };
@@ -156,5 +158,78 @@ describe('a trainer', () => {
     });
     expect(asked.at(-1)?.body).toEqual({ epoch: 1, ...prepared?.commit });
     await batch?.release();
+  });
+
+  it('leaves prepared and held batches leased', async () => {
+    const { ts, asked } = clientOf((one) => coordinator(one, { step: 0 }));
+    const trainer = await ts.run('demo').trainer('a');
+    for await (const batch of trainer.batches()) {
+      batch.prepare({ policy: null });
+      break;
+    }
+    for await (const batch of trainer.batches()) {
+      batch.hold();
+      break;
+    }
+    await trainer.lease();
+    await trainer.close();
+    await trainer.close();
+    expect(asked.map(({ path }) => path).filter((path) => path.endsWith(':release'))).toHaveLength(1);
+    expect(asked.at(-1)?.path).toBe('/v1/batches/demo/step/1.0:release');
+  });
+
+  it('claims with the lease of a batch that another process is training on', async () => {
+    const { ts, asked } = clientOf((one) => coordinator(one, { step: 0 }));
+    const trainer = await ts.run('demo').trainer('a', { lineage: 'l-0', held: lease(1) });
+    const prepared = { batch_id: 'demo/step/1.0', weights_sha256: '' };
+    expect(asked[0]?.body).toEqual({ trainer_id: 'a', lineage: 'l-0', prepared });
+    await trainer.close();
+    expect(asked).toHaveLength(1);
+    await trainer.held?.commit({ policy: null });
+    expect(trainer.version).toBe(1);
+  });
+
+  it('waits while the coordinator restarts, to lease and to commit', async () => {
+    const state = { step: 0 };
+    let count = 0;
+    // more failures in a row than one call is retried
+    const { ts } = clientOf((one) => {
+      if (!/:(?:lease|commit)$/.test(one.path)) return coordinator(one, state);
+      count += 1;
+      return count % 8 === 0 ? coordinator(one, state) : json({ code: 'COORDINATOR_UNAVAILABLE', detail: 'it restarts' }, 503);
+    });
+    const trainer = await ts.run('demo').trainer('a');
+    for await (const batch of trainer.batches({ steps: 1 })) await batch.commit({ policy: null });
+    expect([trainer.version, count]).toEqual([1, 16]);
+  });
+
+  it('leaves out metrics that are not finite', async () => {
+    const { ts } = clientOf((one) => coordinator(one, { step: 0 }));
+    const batch = await (await ts.run('demo').trainer('a')).lease();
+    const prepared = batch?.prepare({ policy: null, metrics: { loss: NaN, kl: Infinity, reward: 0.5 } });
+    expect(prepared?.commit['metrics']).toEqual({ reward: 0.5 });
+    await batch?.release();
+  });
+
+  it('extends a lease until it is refused, with the timers of a browser', async () => {
+    const timers: (() => void)[] = [];
+    const stop = vi.fn();
+    vi.stubGlobal('setInterval', (action: () => void) => timers.push(action));
+    vi.stubGlobal('clearInterval', stop);
+    const { ts, asked } = clientOf((one) =>
+      /:(?:extend|release)$/.test(one.path) ? json({ code: 'FENCED', detail: 'another one' }, 409) : coordinator(one, { step: 0 }),
+    );
+    let lost: Batch | undefined;
+    for await (const batch of (await ts.run('demo').trainer('a')).batches()) {
+      lost = batch;
+      timers[0]?.();
+      await vi.waitFor(() => {
+        expect(batch.lost?.code).toBe('FENCED');
+      });
+      expect(stop).toHaveBeenCalledWith(1);
+      break;
+    }
+    expect(asked.at(-1)?.path).toBe('/v1/batches/demo/step/1.0:release');
+    expect(lost?.open).toBe(false);
   });
 });

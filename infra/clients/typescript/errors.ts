@@ -34,6 +34,9 @@ export class ApiError extends TurnstreamError {
   }
 }
 
+/** Whether the same call may succeed later. */
+export const passes = (error: unknown): boolean => error instanceof ConnectionFailed || (error instanceof ApiError && error.status >= 500);
+
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Reads the body of an error response. */

@@ -6,7 +6,8 @@ import type { Queries, Schemas } from './schemas.ts';
 import { Transport } from './transport.ts';
 
 export { ApiError, ConnectionFailed, TurnstreamError } from './errors.ts';
-export type { Batch, Committed, Lease, Prepared, Report, Restore, Trainer, TrainingRow, Weights } from './trainer.ts';
+export { weights, type Weights } from './weights.ts';
+export type { Batch, Committed, Lease, Prepared, Report, Restore, Trainer, TrainingRow } from './trainer.ts';
 export type { Reward } from './run.ts';
 export type { Queries, Schemas } from './schemas.ts';
 export type { LiveEvent, LiveOptions, Listing, Query, Run };

@@ -1,5 +1,5 @@
 // The live stream of events, over server-sent events.
-import { ApiError, ConnectionFailed } from './errors.ts';
+import { ConnectionFailed, passes } from './errors.ts';
 import { pathOf, type Transport } from './transport.ts';
 
 /** An event of the log. The type `gap` means that the log no longer has the missed events. */
@@ -46,8 +46,6 @@ function open(transport: Transport, { run, types = [], signal }: LiveOptions, la
     ...(signal === undefined ? {} : { signal }),
   });
 }
-
-const passes = (error: unknown): boolean => error instanceof ConnectionFailed || (error instanceof ApiError && error.status >= 500);
 
 async function* eventsOf(response: Response): AsyncGenerator<LiveEvent> {
   let fields: Record<string, string> = {};

@@ -1,18 +1,8 @@
 // The trainer of a run: claims it, leases batches, and commits new versions.
-import { ApiError } from './errors.ts';
+import { ApiError, passes, TurnstreamError } from './errors.ts';
 import { linesOf } from './live.ts';
 import { pathOf, type Transport } from './transport.ts';
-
-/** Weights of a version. */
-export interface Weights {
-  readonly uri: string;
-  readonly sha256: string;
-  readonly format: string;
-  readonly bytes?: number;
-  /** False: engines cannot load them from the URI, because the trainer pushes them. */
-  readonly loadable?: boolean;
-  readonly manifest?: readonly { readonly name: string; readonly sha256: string }[];
-}
+import type { Weights } from './weights.ts';
 
 /** One branch of one trajectory, token by token. */
 export interface TrainingRow {
@@ -54,6 +44,7 @@ export interface Lease {
 /** The report that is committed with a batch. */
 export interface Report {
   readonly policy: Weights | null;
+  /** Values that are not finite are left out. */
   readonly metrics?: Readonly<Record<string, number>>;
   readonly skipped?: readonly { readonly row: number; readonly reason: string }[];
 }
@@ -79,6 +70,8 @@ export interface TrainerOptions {
   /** Of the checkpoint, if there is one. */
   readonly lineage?: string;
   readonly prepared?: Prepared;
+  /** A lease to keep, because another process is still training on the batch: see `held` of the trainer. */
+  readonly held?: Lease;
   /**
    * For a trainer that cannot restore the newest version: continues the run from an older one, which is that of the checkpoint, or without
    * a checkpoint any version that the newest is based on. Later steps are abandoned.
@@ -105,11 +98,15 @@ interface TrainerClaim {
 
 const WAIT_MS = 20_000;
 const SOON_MS = 500;
+/** Time to retry a commit while the coordinator is unavailable. A restarted coordinator knows whether the commit was made. */
+const COMMIT_PATIENCE_MS = 120_000;
 /** Number of extensions within the duration of a lease, so that two may fail. */
 const EXTENSIONS = 3;
 
-function unlessFinished(error: unknown): 'finished' {
+/** A coordinator that restarts is like a batch that is not available yet. */
+function finishedOrNone(error: unknown): 'finished' | undefined {
   if (error instanceof ApiError && error.code === 'RUN_FINISHED') return 'finished';
+  if (error instanceof ApiError && error.code === 'COORDINATOR_UNAVAILABLE') return undefined;
   throw error;
 }
 
@@ -122,6 +119,8 @@ export class Trainer {
   version: number;
   /** Keep it in every checkpoint. */
   lineage: string;
+  /** The batch of the lease that was passed to the claim. */
+  held: Batch | undefined;
 
   private constructor(transport: Transport, run: string, claim: TrainerClaim) {
     this.#transport = transport;
@@ -133,13 +132,15 @@ export class Trainer {
 
   /** Claims the run, and sends the prepared commit of the checkpoint. */
   static async claim(transport: Transport, at: { readonly run: string; readonly id: string }, options: TrainerOptions): Promise<Trainer> {
-    const { prepared, ...rest } = options;
-    const named = prepared === undefined ? {} : { prepared: { batch_id: prepared.batch_id, weights_sha256: prepared.weights_sha256 } };
+    const { prepared, held, ...rest } = options;
+    const kept = prepared ?? (held === undefined ? undefined : { batch_id: held.batch_id, weights_sha256: '' });
+    const named = kept === undefined ? {} : { prepared: { batch_id: kept.batch_id, weights_sha256: kept.weights_sha256 } };
     const body = { trainer_id: at.id, ...rest, ...named };
     // each claim fences the previous one, so it is not retried automatically
     const claim = await transport.json<TrainerClaim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
     const trainer = new Trainer(transport, at.run, claim);
     if (prepared !== undefined) await trainer.commit(prepared);
+    else if (held !== undefined) trainer.#hold(held);
     return trainer;
   }
 
@@ -159,16 +160,25 @@ export class Trainer {
     const body = { epoch: this.epoch, lineage: this.lineage, held: this.#open.map(({ lease }) => lease.batch_id), wait_ms: waitMs };
     const response = await this.#transport.send(pathOf('runs', this.#run, 'batches:lease'), { method: 'POST', body });
     if (response.status === 204) return undefined;
-    const batch = new Batch(this, this.#transport, (await response.json()) as Lease);
+    return this.#opened((await response.json()) as Lease);
+  }
+
+  #opened(lease: Lease): Batch {
+    const batch = new Batch(this, this.#transport, lease);
     batch.keep(this.#claim.lease_ms / EXTENSIONS);
     this.#open = [...this.#open, batch];
     return batch;
   }
 
-  /** Yields batches until version `steps` or the end of the run. A batch that is not committed is released. */
+  #hold(lease: Lease): void {
+    this.held = this.#opened(lease);
+    this.held.hold();
+  }
+
+  /** Yields batches until version `steps` or the end of the run. A batch that is not committed, prepared, or held is released. */
   async *batches({ steps = Infinity, waitMs = WAIT_MS } = {}): AsyncGenerator<Batch> {
     while (this.version < steps) {
-      const batch = await this.lease(waitMs).catch(unlessFinished);
+      const batch = await this.lease(waitMs).catch(finishedOrNone);
       if (batch === 'finished') return;
       if (batch === undefined) {
         await this.#transport.sleep(SOON_MS);
@@ -177,7 +187,7 @@ export class Trainer {
       try {
         yield batch;
       } finally {
-        await batch.release();
+        await batch.leave();
       }
     }
   }
@@ -191,10 +201,23 @@ export class Trainer {
   /** Sends a prepared commit. A repeat has the same result. */
   async commit({ batch_id, commit }: Prepared): Promise<Committed> {
     const body = { epoch: this.epoch, ...commit };
-    const committed = await this.#transport.json<Committed>(pathOf('batches', `${batch_id}:commit`), { method: 'POST', body });
-    this.version = committed.version;
-    this.lineage = committed.lineage;
-    return committed;
+    const until = performance.now() + COMMIT_PATIENCE_MS;
+    for (;;) {
+      try {
+        const committed = await this.#transport.json<Committed>(pathOf('batches', `${batch_id}:commit`), { method: 'POST', body });
+        this.version = committed.version;
+        this.lineage = committed.lineage;
+        return committed;
+      } catch (error) {
+        if (!passes(error) || performance.now() > until) throw error;
+      }
+      await this.#transport.sleep(SOON_MS);
+    }
+  }
+
+  /** Releases leased batches, except prepared and held ones. */
+  async close(): Promise<void> {
+    for (const batch of this.#open) await batch.leave();
   }
 }
 
@@ -203,9 +226,12 @@ export class Batch {
   readonly #trainer: Trainer;
   readonly #transport: Transport;
   readonly #beganMs = performance.now();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #held = false;
   readonly lease: Lease;
   open = true;
+  /** Why the batch can no longer be committed; undefined as long as it can. */
+  lost: TurnstreamError | undefined;
 
   constructor(trainer: Trainer, transport: Transport, lease: Lease) {
     this.#trainer = trainer;
@@ -221,8 +247,10 @@ export class Batch {
 
   /** The commit of this batch: keep it in a checkpoint with the new weights before you send it. */
   prepare({ policy, metrics = {}, skipped = [] }: Report): Prepared {
+    this.#held = true;
     const train_ms = Math.round(performance.now() - this.#beganMs);
-    const commit = { batch_sha256: this.lease.batch_sha256, policy, metrics, skipped, train_ms };
+    const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+    const commit = { batch_sha256: this.lease.batch_sha256, policy, metrics: finite, skipped, train_ms };
     return { batch_id: this.lease.batch_id, weights_sha256: policy?.sha256 ?? '', commit };
   }
 
@@ -232,6 +260,26 @@ export class Batch {
     const committed = await this.#trainer.commit('commit' in report ? report : this.prepare(report));
     this.open = false;
     return committed;
+  }
+
+  /** Keeps the batch leased when its loop or the trainer ends, because another process may still be training on it. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  /**
+   * Ends the extensions, and releases the batch unless it is committed, prepared, or held. A prepared or held batch stays leased until the
+   * next claim, which may keep it, or until its deadline.
+   */
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    this.open &&= !this.#held;
+    try {
+      await this.release();
+    } catch (error) {
+      if (!(error instanceof TurnstreamError)) throw error;
+      this.lost = error;
+    }
   }
 
   /** Releases the lease unless the batch was committed. */
@@ -246,10 +294,21 @@ export class Batch {
     await this.#send('extend', {});
   }
 
-  /** Keeps extending the lease. If it is lost, the commit fails. */
+  /** Keeps extending the lease. */
   keep(everyMs: number): void {
-    this.#timer = setInterval(() => void this.extend().catch(() => undefined), everyMs);
-    this.#timer.unref();
+    this.#timer = setInterval(() => void this.#extendOnce(), everyMs);
+    // in Node, it does not keep the process running; in a browser, it is a number
+    if (typeof this.#timer === 'object') this.#timer.unref();
+  }
+
+  async #extendOnce(): Promise<void> {
+    try {
+      await this.extend();
+    } catch (error) {
+      if (!(error instanceof TurnstreamError) || passes(error)) return;
+      this.lost = error;
+      clearInterval(this.#timer);
+    }
   }
 
   async #send(verb: 'extend' | 'release', body: object): Promise<void> {
