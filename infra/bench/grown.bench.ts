@@ -13,7 +13,7 @@ import { publish, whole, type BenchReport } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '1,2,3' },
+    seeds: { type: 'string', default: '1,2,3,4,5' },
     steps: { type: 'string', default: '300' },
     count: { type: 'string', default: '2000' },
     questions: { type: 'string', default: '200' },
@@ -171,7 +171,7 @@ async function bench(): Promise<boolean> {
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench grown -- [--seeds 1,2,3] [--steps 300] [--count 2000] [--questions 200] [--samples 4] [--home dir] [--out dir] [--quick]\n' +
+    'npm run bench grown -- [--seeds 1,2,3,4,5] [--steps 300] [--count 2000] [--questions 200] [--samples 4] [--home dir] [--out dir] [--quick]\n' +
       'With --home, an interrupted bench goes on in that directory with the seeds that are missing.\n',
   );
 } else {

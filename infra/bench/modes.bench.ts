@@ -172,8 +172,8 @@ function methodOf({ best, trainMs }: Pick<ModesMeasurement, 'best' | 'trainMs'>)
     `MODELLED: an engine that ${model.load} others at once make half as fast, generations of ${model.generationMs} ms alone and tool calls of ${model.toolMs} ms (log-normal, sigma ${model.sigma}, one factor a trajectory),`,
     `a training step of ${trainMs} ms on all devices, ${percent(share)} of a step of the best synchronous trainer, and how devices share both. Measured: everything else.`,
     `Whole runs that end after ${steps} steps of ${BATCH} groups of ${GROUP}, one after the other: the same number of questions trained, the same filters, the same devices.`,
-    `async: ${split}; a staleness of at most ${flags.staleness}; ${best.atOnce} trajectories at once, the best of ${concurrencies.join(', ')} (rows "sweep"). sync, colocated: all devices generate, then all train, and changing over is free. sync, split: ${split}, in turn.`,
-    `Both oversample: they request ${best.oversample} groups for each group that the batch still needs, the best of ${factors.join(', ')} in runs of another seed without a training step (rows "sweep");`,
+    `async: ${split}; a staleness of at most ${flags.staleness}; ${best.atOnce} trajectories at once, the best of ${concurrencies.join(', ')} (rows "sweep"). sync, colocated: all devices generate, then all train, and changing over is free.${modes.includes('split') ? ` sync, split: ${split}, in turn.` : ''}`,
+    `Synchronous trainers oversample: they request ${best.oversample} groups for each group that the batch still needs, the best of ${factors.join(', ')} in runs of another seed without a training step (rows "sweep");`,
     'a batch is trained on as soon as it is full, and what is left of it is stopped. Intervals: 95 %, over the seeds.',
   ].join(' ');
 }
