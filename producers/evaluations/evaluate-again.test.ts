@@ -75,7 +75,9 @@ describe('an evaluation that does not succeed at once', () => {
     const attempts = requestsOf(log).map((request) => request.attempt);
     expect(attempts.filter((attempt) => attempt > 0).length).toBeGreaterThanOrEqual(4);
     const failed = scoresOf(log).filter((score) => score.question_id === 'q-2');
-    expect(failed).toMatchObject([{ status: 'failed', f1: 0, attempt: 2 }, { status: 'failed', f1: 0, attempt: 2 }]); // prettier-ignore
+    expect(failed.map(({ status, f1 }) => `${status} ${f1}`)).toEqual(['failed 0', 'failed 0']);
+    // three tries after the attempt that was cancelled
+    for (const { attempt } of failed) expect([2, 3]).toContain(attempt);
   });
 
   it('requests answers again when a worker vanishes without ending its attempts', async () => {

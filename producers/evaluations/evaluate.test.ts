@@ -4,6 +4,7 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { requested } from '../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
 import { request, rolloutsOf } from '../../infra/testing/worker-harness.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
 import { contentIdOf } from './content-id.ts';
 import { evaluate, type EvaluateOptions, type EvaluationProgress, type TakenOver } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
@@ -53,6 +54,31 @@ describe('evaluate', () => {
     const before = [log.records('evaluations').length, log.records('tasks').length];
     expect(await evaluate(optionsOver(log))).toEqual(first);
     expect([log.records('evaluations').length, log.records('tasks').length]).toEqual(before);
+  });
+
+  it.each([
+    ['refuses', 'MODEL_REFUSED'],
+    ['fails', 'MODEL_UNAVAILABLE'],
+  ] as const)('records no zeros when the model %s in the middle, and continues once it answers again', async (_, code) => {
+    const log = new MemoryLog();
+    let [answered, isDown] = [0, false];
+    await work(log, {
+      policy: policyOf(() => {
+        if (isDown) throw new PlatformError(code, 'asking the model: it is gone');
+        isDown = ++answered >= 2;
+        return policyTurn({ tool: 'answer', answer: 'Austria' });
+      }),
+      options: { concurrency: 1 },
+    });
+    const assertAnswering = async (): Promise<void> => {
+      if (isDown && code === 'MODEL_UNAVAILABLE') throw new PlatformError(code, 'asking the model: it is gone');
+    };
+    await expect(evaluate(optionsOver(log, { assertAnswering }))).rejects.toMatchObject({ code });
+    expect(scoresOf(log).every(({ status }) => status === 'answered')).toBe(true);
+    [answered, isDown] = [-100, false];
+    const result = await evaluate(optionsOver(log, { assertAnswering }));
+    expect(result).toMatchObject({ questions: 3, samples: 2, avg_f1: 1 / 3 });
+    expect(scoresOf(log).map(({ status }) => status)).toEqual(Array<string>(6).fill('answered'));
   });
 
   it('starts over with `again`, and otherwise reports what it takes over', async () => {

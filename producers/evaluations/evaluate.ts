@@ -4,18 +4,20 @@
 // or failed, is requested again; after the last attempt it counts as 0 with its status. With a judge, a score is recorded once there is a
 // verdict. Delivery: at least once; events have identities, and recorded scores never change.
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
-import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
+import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Clock, EventReader, EventWriter, Following, LogReader, Logger, OutgoingEvent } from '../../streams/core/ports.ts';
 import { createWake, type Wake } from '../../streams/core/waiting.ts';
 import {
   isComplete,
   newEvaluation,
   nextSteps,
+  noteEarlier,
   noteRequested,
   noteScored,
   type EvaluationState,
   type EvaluationStep,
 } from '../../streams/evaluation/evaluation.ts';
+import { REFUSED } from '../../streams/trajectory/attempt.ts';
 import { createOutbox, type Outbox } from '../rollouts/worker/outbox.ts';
 import {
   addresseeOf,
@@ -73,6 +75,8 @@ export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | '
   readonly again?: boolean;
   /** Called before anything is requested, when answers of an earlier call count. */
   readonly onTakenOver?: (taken: TakenOver) => void;
+  /** Called before an answer that no attempt gave is scored as 0. Rejects when what answers does not work: then nothing is scored. */
+  readonly assertAnswering?: () => Promise<unknown>;
   /** First and longest wait between retries of an append, ms. */
   readonly retryMs?: readonly [number, number];
 }
@@ -122,6 +126,7 @@ class Evaluation {
   readonly #over = new AbortController();
   readonly #wake: Wake;
   #failure: { readonly error: unknown } | undefined;
+  #hasTold = false;
 
   constructor({ options, subject, log, state }: EvaluationParts) {
     this.#options = options;
@@ -173,6 +178,7 @@ class Evaluation {
     const now = (): number => clock.monotonic();
     if (begun) await readRequests(this.#log, this.#state, now);
     const from = begun ? await readRollouts(this.#log, this.#state, now) : await endOfRollouts(this.#log);
+    noteEarlier(this.#state);
     const following = await reader.follow({
       topics: ['rollouts'],
       from,
@@ -194,14 +200,36 @@ class Evaluation {
 
   async #finishAll(): Promise<void> {
     const { clock, silenceMs, maxAttempts } = this.#options;
+    const beganMs = clock.monotonic();
     this.#report();
     while (!isComplete(this.#state)) {
       this.#throwIfFailed();
+      if (clock.monotonic() - beganMs > silenceMs) this.#tellOfNoWorkers();
       const steps = nextSteps(this.#state, clock.monotonic(), { silenceMs, maxAttempts }).filter((step) => this.#judging.readyFor(step));
-      if (steps.length > 0) await this.#perform(steps);
+      if (steps.length > 0) await this.#performIfAnswering(steps);
       else await this.#nextChange();
     }
     this.#throwIfFailed();
+  }
+
+  #tellOfNoWorkers(): void {
+    if (this.#hasTold || this.#state.workers.size > 0) return;
+    this.#hasTold = true;
+    const { logger, runId: run } = this.#options;
+    logger.warn(
+      { run },
+      'no worker that answers has sent a heartbeat: start one, or give --concurrency, and a worker of this process answers',
+    );
+  }
+
+  /** A model that is down or refuses is no reason to record zeros. */
+  async #performIfAnswering(steps: readonly EvaluationStep[]): Promise<void> {
+    const failed = steps.filter((step) => step.kind === 'score' && step.sample.winner === undefined);
+    if (failed.length > 0) await this.#options.assertAnswering?.();
+    for (const step of failed) {
+      if (step.kind === 'score' && step.ending?.status === REFUSED) throw new PlatformError('MODEL_REFUSED', step.ending.error);
+    }
+    await this.#perform(steps);
   }
 
   async #perform(steps: readonly EvaluationStep[]): Promise<void> {

@@ -74,10 +74,15 @@ function textOf(subject: EvaluationSubject): string {
 }
 
 /** What has to be equal for the scores of several versions to form one series. */
-const protocolOf = ({ questions, mostQuestions = questions.length, reward, maxTurns, maxTokens, maxWallMs, seed }: EvaluationSubject) => ({
-  ...{ questions: mostQuestions, reward, seed },
-  ...{ max_turns: maxTurns, max_tokens: maxTokens, max_wall_ms: maxWallMs },
-});
+function protocolOf(subject: EvaluationSubject): Readonly<Record<string, unknown>> {
+  const { questions, mostQuestions = questions.length, reward, maxTurns, maxTokens, maxWallMs, seed, answering } = subject;
+  const limits = { max_turns: maxTurns, max_tokens: maxTokens, max_wall_ms: maxWallMs };
+  return { questions: mostQuestions, reward, seed, ...limits, settings: commonSettings(answering?.['settings']) };
+}
+
+/** The settings of what answers, without addresses and hashes: only the workers of a run have those among their settings. */
+const commonSettings = (settings: unknown): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(settings ?? {}).filter(([name]) => !/(?:Url|_sha256)$/.test(name)));
 
 /** JSON with sorted keys, so that equal content gives equal text. */
 const canonical = (value: unknown): string =>

@@ -9,6 +9,7 @@ import {
   isComplete,
   newEvaluation,
   nextSteps,
+  noteEarlier,
   noteRequested,
   noteScored,
   type EvaluationState,
@@ -75,7 +76,8 @@ describe('an evaluation', () => {
     expect(due(state, 22)).toEqual([]);
   });
 
-  it.each(['cancelled', 'failed'])('requests another attempt after one that was %s, and counts the last one as it is', (status) => {
+  it('requests another attempt after one that failed, and counts the last one as it is', () => {
+    const status = 'failed';
     const state = requestedAll();
     foldRollout(state, finished(first, 0, { status }), 1);
     expect(due(state, 1)).toEqual([`request ${first}/1`]);
@@ -85,6 +87,24 @@ describe('an evaluation', () => {
     noteRequested(state, { trajectory_id: first, attempt: 2 }, 2);
     foldRollout(state, finished(first, 2, { status }), 3);
     expect(nextSteps(state, 3, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: { status } }]);
+  });
+
+  it('counts no cancelled attempt as a try, and none of an earlier call', () => {
+    const state = requestedAll();
+    for (const attempt of [0, 1, 2, 3]) {
+      noteRequested(state, { trajectory_id: first, attempt }, attempt);
+      foldRollout(state, finished(first, attempt, { status: 'cancelled' }), attempt);
+      expect(due(state, attempt)).toEqual([`request ${first}/${attempt + 1}`]);
+    }
+    noteRequested(state, { trajectory_id: first, attempt: 4 }, 4);
+    foldRollout(state, finished(first, 4, { status: 'refused' }), 4);
+    noteEarlier(state);
+    expect(due(state, 4)).toEqual([`request ${first}/5`]);
+    for (const attempt of [5, 6, 7]) {
+      noteRequested(state, { trajectory_id: first, attempt }, attempt);
+      foldRollout(state, finished(first, attempt, { status: 'failed' }), attempt);
+    }
+    expect(due(state, 8)).toEqual([`score ${first}/7`]);
   });
 
   it('requests no other attempt after one that the model refused permanently', () => {
@@ -189,7 +209,8 @@ describe('any history', () => {
         const act = (): void => {
           const steps = nextSteps(state, nowMs, options);
           for (const { kind, sample, attempt } of steps) {
-            expect(attempt).toBeLessThan(kind === 'request' ? options.maxAttempts : 4);
+            // cancelled attempts are no tries, and the history has attempts up to 3
+            expect(attempt).toBeLessThan(4 + options.maxAttempts);
             expect(asked.has(`${kind} ${sample.trajectoryId}/${attempt}`)).toBe(false);
             asked.add(`${kind} ${sample.trajectoryId}/${attempt}`);
           }

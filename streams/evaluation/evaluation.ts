@@ -23,6 +23,8 @@ interface AttemptState {
   lastSignMs: number;
   started: boolean;
   ending: TrajectoryFinished | undefined;
+  /** Requested by an earlier call of the evaluation. */
+  isEarlier: boolean;
 }
 
 /** One answer of the evaluation. */
@@ -64,13 +66,20 @@ export function newEvaluation(plan: EvaluationPlan): EvaluationState {
   return { plan, samples, workers: new Map(), scored: 0 };
 }
 
-const newAttempt = (number: number, atMs: number): AttemptState => ({ number, lastSignMs: atMs, started: false, ending: undefined });
+const newAttempt = (number: number, atMs: number): AttemptState => ({
+  ...{ number, lastSignMs: atMs, started: false, ending: undefined, isEarlier: false },
+});
 
 /** Records that an attempt was requested. */
 export function noteRequested(state: EvaluationState, request: Pick<TrajectoryRequested, 'trajectory_id' | 'attempt'>, atMs: number): void {
   const sample = state.samples.get(request.trajectory_id);
   if (sample === undefined || sample.attempts.has(request.attempt)) return;
   sample.attempts.set(request.attempt, newAttempt(request.attempt, atMs));
+}
+
+/** Attempts so far are those of earlier calls: they may have failed because of an outage that is over. */
+export function noteEarlier(state: EvaluationState): void {
+  for (const { attempts } of state.samples.values()) for (const attempt of attempts.values()) attempt.isEarlier = true;
 }
 
 /** Records a score; the first one of a sample wins. */
@@ -130,7 +139,7 @@ function noteEnding(sample: SampleState, attempt: AttemptState, ending: Trajecto
 export interface PatienceOptions {
   /** How long an attempt may be silent before it is given up, ms. */
   readonly silenceMs: number;
-  /** Maximum attempts per answer. */
+  /** Maximum attempts per answer, of one call. */
   readonly maxAttempts: number;
 }
 
@@ -167,9 +176,15 @@ function stepOf(sample: SampleState, situation: DecisionInputs): EvaluationStep 
   const newest = newestAttempt(sample);
   if (newest === undefined) return { kind: 'request', sample, attempt: 0 };
   if (!isLost(newest, situation)) return undefined;
-  const isFinal = newest.ending?.status === REFUSED || newest.number + 1 >= situation.maxAttempts;
-  if (!isFinal) return { kind: 'request', sample, attempt: newest.number + 1 };
+  if (!isFinal(sample, newest, situation.maxAttempts)) return { kind: 'request', sample, attempt: newest.number + 1 };
   return { kind: 'score', sample, attempt: newest.number, ending: newest.ending };
+}
+
+/** Whether the last try has failed. Neither attempts of earlier calls nor those that were cancelled count as tries. */
+function isFinal({ attempts }: SampleState, { isEarlier, ending }: AttemptState, maxAttempts: number): boolean {
+  if (isEarlier) return false;
+  const tries = [...attempts.values()].filter((one) => !one.isEarlier && one.ending?.status !== 'cancelled');
+  return ending?.status === REFUSED || tries.length >= maxAttempts;
 }
 
 function newestAttempt(sample: SampleState): AttemptState | undefined {

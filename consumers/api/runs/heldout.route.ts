@@ -21,7 +21,7 @@ export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'listHeldoutScores',
         summary: 'Avg@k on held-out questions by policy version, with 95 % intervals',
         description:
-          'One evaluation a version: of several, the one with the most answers, then the newest. Greedy ones are in /v1/evaluations.',
+          'One evaluation per version, all of one kind: the dataset of the run, one number of samples and questions, one set of limits and settings. Of several kinds, the one with the most versions; of several of a version, the newest. Greedy ones are in /v1/evaluations.',
         params: runParams,
         querystring: queryOf(heldout.query),
         response: heldout.response,

@@ -65,12 +65,12 @@ interface EvaluatedRun {
 }
 
 /**
- * Throws RUN_CONFLICT when this process has another model or other servers than the run was started with: what it learns from them would be
- * recorded as what the workers of the run use.
+ * Throws RUN_CONFLICT when this process has another policy, another model, or other servers than the run was started with: what it learns
+ * from them would be recorded as what the workers of the run use.
  */
 export function assertSameServers({ run, recorded }: EvaluatedRun, config: Config): void {
   const model = recorded['policy'] === 'llm' ? { llmModel: config.llmModel } : {};
-  const own: IdentitySettings = { ...model, ...addressHashes(recorded, config) };
+  const own: IdentitySettings = { policy: config.policy, ...model, ...addressHashes(recorded, config) };
   const names = Object.keys(own) as (keyof Config)[];
   const differing = names.filter((name) => recorded[name] !== undefined && recorded[name] !== own[name]);
   if (differing.length === 0) return;

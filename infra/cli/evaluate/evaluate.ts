@@ -5,6 +5,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { withKnownAddresses } from '../../app/open/addresses.ts';
 import { connectLog } from '../../app/open/connections.ts';
+import { readServices } from '../../app/open/services-file.ts';
 import type { EvaluationData } from '../../app/roles/evaluator/evaluation-data.ts';
 import { readEvaluations, type RecordedEvaluation } from '../../app/roles/evaluator/evaluation-records.ts';
 import { evaluatorRole, type EvaluatorArguments } from '../../app/roles/evaluator/evaluator.ts';
@@ -23,8 +24,8 @@ export interface EvaluateCommand {
   readonly arguments: Omit<EvaluatorArguments, 'onCompleted' | 'stores' | 'data' | 'concurrency'>;
   readonly data: readonly EvaluationData[] | undefined;
   /**
-   * Concurrent trajectories of its own worker. Undefined: its own worker if there are files or no run is active, else the workers of the
-   * run.
+   * Concurrent trajectories of its own worker. Undefined: its own worker if there are files or the run is not active, else the workers of
+   * the run.
    */
   readonly concurrency: number | undefined;
   readonly host?: RoleHost | undefined;
@@ -41,7 +42,10 @@ export interface EvaluateResult {
 export function evaluateAs(command: EvaluateCommand): Promise<EvaluateResult> {
   const { config, logger, name, data } = command;
   const alone = withKnownAddresses(config).kafkaBrokers.length === 0;
-  const concurrency = command.concurrency ?? (alone || data !== undefined ? CONCURRENCY : 0);
+  const running = readServices(config.dataDir);
+  // somebody else's services may have workers of the run
+  const hasWorkers = running === undefined ? !alone : running.run === command.arguments.run;
+  const concurrency = command.concurrency ?? (hasWorkers && data === undefined ? 0 : CONCURRENCY);
   return withServices({ config, logger, purpose: 'evaluate', needs: { kafka: true, store: alone } }, async (found) => {
     const completed: EvaluationCompleted[] = [];
     const main = evaluatorRole({

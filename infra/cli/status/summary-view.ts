@@ -13,7 +13,8 @@ function scores(name: string, evaluation: ScoreSummary | null): string {
   const { policy_version: version, questions, samples, avg_f1: f1, avg_f1_low: low, avg_f1_high: high, avg_em: em } = evaluation;
   const how = samples > 1 ? `Avg@${samples}` : 'greedy';
   const figures = `${how} F1 ${f1.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})   EM ${em.toFixed(3)}`;
-  return `  held-out ${name}   ${figures}   (policy ${version}, ${questions} questions)`;
+  const of = version < 0 ? 'no version named' : `policy ${version}`;
+  return `  held-out ${name}   ${figures}   (${of}, ${questions} questions)`;
 }
 
 const rewards = (of: string, first: number | null, last: number | null): string =>

@@ -43,7 +43,7 @@ export async function answeringOf(options: AnsweringOptions, signal: AbortSignal
   const servers = serversOf(settings);
   const ofTools = servers.filter((name) => name !== 'model');
   await Promise.all(ofTools.map((name) => assertReachable(name, config[addressSettings[name]], signal)));
-  const model = settings['policy'] === 'llm' ? await servedModel(context, signal) : undefined;
+  const model = settings['policy'] === 'llm' ? await servedModel(options, signal) : undefined;
   return {
     answering: {
       ...{ program, settings },
@@ -70,14 +70,15 @@ async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOption
   return recorded;
 }
 
-async function servedModel({ config, logger, metrics }: AnsweringOptions['context'], signal: AbortSignal) {
+async function servedModel({ context, run }: Pick<AnsweringOptions, 'context' | 'run'>, signal: AbortSignal) {
+  const { config, logger, metrics } = context;
   const [{ llmOptionsOf }, { servedVersion }] = await Promise.all([
     import('../worker/deciding-llm.ts'),
     import('../../../llm/served-version.ts'),
   ]);
   const { llmUrl: url, llmModel: model, llmApiKey: apiKey } = config;
   const card = await modelCard({ url, model, apiKey }, signal);
-  return { card, version: await servedVersion(llmOptionsOf(config), { logger, metrics, signal }) };
+  return { card, version: await servedVersion({ ...llmOptionsOf(config), run }, { logger, metrics, signal }) };
 }
 
 async function judgeOf(config: Config, signal: AbortSignal): Promise<unknown> {

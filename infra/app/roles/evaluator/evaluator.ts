@@ -93,7 +93,7 @@ async function evaluateAll(all: All, signal: AbortSignal): Promise<void> {
     for (const each of data) {
       const before = await answering();
       const policyVersion = published?.version ?? before.servedVersion;
-      const one = { ...all, beside, policyVersion, data: each, answering: before.answering };
+      const one = { ...all, beside, policyVersion, data: each, answering: before.answering, assertAnswering: answering };
       const { completed, isAsked } = await beside.unlessFailed(evaluateOne(one, beside.signal(signal)));
       if (before.answering['model'] !== undefined && isAsked) noteChange(options, before, await answering());
       options.onCompleted(completed);
@@ -123,17 +123,18 @@ interface One extends All {
   readonly beside: Beside;
   readonly policyVersion: number;
   readonly answering: Answering['answering'];
+  readonly assertAnswering: () => Promise<unknown>;
   readonly data: EvaluationData;
 }
 
 /** Also returns whether any question was asked. */
 async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly completed: EvaluationCompleted; readonly isAsked: boolean }> {
-  const { log, options, policyVersion, answering, data, judge } = one;
+  const { log, options, policyVersion, answering, assertAnswering, data, judge } = one;
   const { config, logger, report } = one.context;
   let isAsked = true;
   const worker = ownWorker(one);
   const completed = await evaluate({
-    ...{ runId: options.run, policyVersion, answering, ...data },
+    ...{ runId: options.run, policyVersion, answering, assertAnswering, ...data },
     again: options.again ?? false,
     onTakenOver: (taken) => {
       isAsked = !taken.isComplete;
