@@ -122,14 +122,18 @@ function crossChecks(config: Config): string[] {
   ];
 }
 
-function engineChecks({ engines, trainer }: Config): string[] {
+function engineChecks({ engines, trainer, llmVersionFrom }: Config): string[] {
   if (engines.length === 0) return [];
+  const isAsked = llmVersionFrom.some((place) => place.startsWith('route:'));
   const twice = engines.find((engine, at) => engines.indexOf(engine) !== at);
   return [
     ...(trainer === 'external'
       ? []
       : ['TURNSTREAM_ENGINES needs TURNSTREAM_TRAINER external: the built-in trainer makes no weights for engines']),
     ...(twice === undefined ? [] : [`TURNSTREAM_ENGINES names ${twice} twice`]),
+    ...(isAsked && engines.length > 1
+      ? ['TURNSTREAM_LLM_VERSION_FROM has a route, which only works with one engine: another one may answer it than generates']
+      : []),
   ];
 }
 

@@ -5,13 +5,15 @@ import type { CallTiming } from '../../streams/core/agents.ts';
 export interface CallClock {
   /** Measures time in our own queue. */
   queued<T>(wait: Promise<T>): Promise<T>;
-  /** Measures one attempt. The previous attempt, and the time since, count as failed. */
+  /** Measures one attempt. The previous attempt, and the time since, count as failed, unless it was kept. */
   tried<T>(run: () => Promise<T>): Promise<T>;
+  /** The last attempt gave a part of the result: its time belongs to that of the successful one. */
+  kept(): void;
   timing(): CallTiming;
 }
 
 export function createCallClock(now: () => number = () => performance.now()): CallClock {
-  let [queueMs, retries, retryMs, serverMs] = [0, 0, 0, 0];
+  let [queueMs, retries, retryMs, serverMs, keptMs] = [0, 0, 0, 0, 0];
   let last: { readonly atMs: number; readonly queueMs: number } | undefined;
   return {
     async queued(wait) {
@@ -35,6 +37,11 @@ export function createCallClock(now: () => number = () => performance.now()): Ca
         serverMs = now() - atMs;
       }
     },
-    timing: () => ({ queueMs, retries, retryMs, serverMs }),
+    kept() {
+      keptMs += serverMs;
+      serverMs = 0;
+      last = undefined;
+    },
+    timing: () => ({ queueMs, retries, retryMs, serverMs: keptMs + serverMs }),
   };
 }

@@ -29,10 +29,7 @@ interface Tokens {
   readonly logprobs: readonly number[];
 }
 
-const numbers = (values: readonly unknown[]): number[] =>
-  values.map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : 0));
-
-/** NaN for a value that is no number: a probability of 1 would be wrong. */
+/** NaN for a value that is no number: token 0 or a probability of 1 would be wrong. */
 const orUnknown = (values: readonly unknown[]): number[] =>
   values.map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : NaN));
 
@@ -44,12 +41,12 @@ function tokensOf(choice: unknown): Tokens {
   const content = listAt(choice, 'logprobs', 'content');
   const listed = listAt(choice, 'logprobs', 'tokens');
   const sglang = listAt(choice, 'meta_info', 'output_token_logprobs');
-  if (sglang.length > 0) return { ids: numbers(sglang.map((one) => at(one, 1))), logprobs: orUnknown(sglang.map((one) => at(one, 0))) };
+  if (sglang.length > 0) return { ids: orUnknown(sglang.map((one) => at(one, 1))), logprobs: orUnknown(sglang.map((one) => at(one, 0))) };
   const logprobs = content.length > 0 ? content.map((one) => at(one, 'logprob')) : listAt(choice, 'logprobs', 'token_logprobs');
   const texts = content.length > 0 ? content.map((one) => at(one, 'token')) : listed;
   const named = texts.flatMap((text) => (typeof text === 'string' ? (TOKEN_ID.exec(text)?.[1] ?? []) : [])).map(Number);
   const given = listAt(choice, 'token_ids');
-  return { ids: given.length > 0 ? numbers(given) : named, logprobs: orUnknown(logprobs) };
+  return { ids: given.length > 0 ? orUnknown(given) : named, logprobs: orUnknown(logprobs) };
 }
 
 const firstText = (...texts: readonly string[]): string => texts.find((text) => text !== '') ?? '';
@@ -142,7 +139,7 @@ class StreamedAnswer implements AnswerBuilder {
       ...{ text, reasoning, finishReason: this.#finishReason, stopText: this.#stopText, completionTokens },
       promptTokens: this.#promptTokens ?? Math.ceil(this.#promptChars / CHARS_PER_TOKEN),
       spans: this.#versions.spans(completionTokens),
-      tokenIds: matched ? this.#ids : [],
+      tokenIds: matched ? allOrNone(this.#ids) : [],
       logprobs: matched ? allOrNone(this.#logprobs) : [],
       ...known(this.#calls.all(), this.#servedAs),
       ...this.#from(text, reasoning, matched ? counted : 0),

@@ -47,19 +47,29 @@ async function versions(given: Scripted, route = 'route:/weight_info#weight_vers
     ...{ versionFrom: ['metadata.weight_version', route], run: 'mine' },
     ...{ retries: 0, retryMs: [1, 1], timeoutMs: 5_000, idleMs: 5_000 },
   };
-  const tried = await tryWithVersion(asked, options, never);
+  const tried = await tryWithVersion(asked, options, { signal: never, timed: (run) => run() });
   return { spans: (tried.ok ? tried.generation : tried.partial)?.spans, foreign: tried.foreign ?? false };
 }
 
 it.each([
   ['the same label before and after', { labels: ['mine/7'] }, 7],
-  ['new weights in between', { labels: ['mine/7', 'mine/8'] }, -1],
-  ['weights that are loading', { labels: ['unknown'] }, -1],
+  ['weights that are loading when it begins', { labels: ['unknown', 'unknown', 'mine/8'] }, 8],
+  ['weights without a version', { labels: ['default'] }, -1],
   ['an update that aborts the answer after its first token', { labels: ['mine/7', 'mine/7', 'unknown'], finishReason: 'abort' }, 7],
-  ['an update before the first token, and one that aborts', { labels: ['mine/7', 'mine/8', 'unknown'], finishReason: 'abort' }, -1],
   ['a version in the answer, which is nearer', { labels: ['mine/7'], answers: { metadata: { weight_version: 'mine/6' } } }, 6],
 ] as const)('%s', async (...[, given, version]) => {
   expect(await versions(given)).toEqual({ spans: [{ version, tokens: 2 }], foreign: false });
+});
+
+it.each([
+  ['new weights in between', { labels: ['mine/7', 'mine/8'] }],
+  ['an update before the first token, and one that aborts', { labels: ['mine/7', 'mine/8', 'unknown'], finishReason: 'abort' }],
+] as const)('%s: the oldest possible version, and unknown ones', async (...[, given]) => {
+  const spans = [
+    { version: 7, tokens: 1 },
+    { version: -1, tokens: 1 },
+  ];
+  expect(await versions(given)).toEqual({ spans, foreign: false });
 });
 
 it('counts a label of another run as an unknown version', async () => {

@@ -64,6 +64,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
         ],
       },
     });
+    expect(outcome.timing, 'parts that are kept are no failed tries').toMatchObject({ retries: 0, retryMs: 0 });
     expect(requests.map(({ body }) => body['max_tokens'])).toEqual([100, 97, 96]);
     expect(requests[2]?.prompt.endsWith('And?so <search> Vien') || requests[2]?.messages.at(-1)?.content === 'so <search> Vien').toBe(true);
     if (api === 'chat') expect(requests[1]?.body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });

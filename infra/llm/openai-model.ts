@@ -121,6 +121,7 @@ class ModelOverHttp implements ServedModel {
       const next = this.#options.goOn === true ? continuation.interrupted(tried.partial) : 'no use';
       if (next === 'no use') return tried;
       if (next !== 'go on') return { ok: true, generation: next };
+      clock.kept();
     }
   }
 
@@ -131,7 +132,7 @@ class ModelOverHttp implements ServedModel {
     this.#gauge();
     const began = performance.now();
     try {
-      const tried = await clock.tried(() => tryWithVersion(request, this.#options, signal));
+      const tried = await tryWithVersion(request, this.#options, { signal, timed: (run) => clock.tried(run) });
       this.#note(tried, began);
       if (tried.ok) this.#tellOfStops(request, tried.generation);
       return tried;

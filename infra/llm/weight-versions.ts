@@ -9,6 +9,9 @@ export interface WeightSpan {
   readonly tokens: number;
 }
 
+/** The label of an engine while its weights are loading: tokens generated meanwhile belong to no version. */
+export const LOADING = 'unknown';
+
 const UNKNOWN = -1;
 const MAX_VERSION = 2 ** 31 - 1;
 

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const changes = { vllm: '/collective_rpc', sglang: '/update_weights_from_disk' } as const;
 const sequences = {
-  vllm: ['/pause?mode=abort', '/update_weight_version', '/collective_rpc', '/update_weight_version', '/resume'],
+  vllm: ['/update_weight_version', '/pause?mode=abort', '/collective_rpc', '/update_weight_version', '/resume'],
   sglang: ['/pause_generation', '/update_weights_from_disk', '/continue_generation'],
 } as const;
 

@@ -2,10 +2,8 @@
 // their cache: vLLM does not report which version made which token, so a response must not contain tokens of two versions. Workers continue
 // from the tokens generated so far.
 import { parseJson, textAt } from '../json.ts';
+import { LOADING } from '../weight-versions.ts';
 import { callsTo, thenResume, type Engine, type EngineTerms } from './engine.ts';
-
-/** The label while weights are loading: tokens generated meanwhile belong to no version. */
-const NO_VERSION = 'unknown';
 
 export function createVllm(options: EngineTerms): Engine {
   const call = callsTo(options);
@@ -21,8 +19,9 @@ export function createVllm(options: EngineTerms): Engine {
       const mark = (version: string): Promise<string> => call('/update_weight_version', { body: { new_version: version }, signal });
       const reload = { method: 'reload_weights', kwargs: { weights_path: path } };
       return thenResume(async () => {
+        // first, so that whoever is aborted knows that weights are loading
+        await mark(LOADING);
         await call('/pause?mode=abort', { body: {}, signal });
-        await mark(NO_VERSION);
         await call('/collective_rpc', { body: reload, signal, timeoutMs });
         await mark(label);
       }, resume);
