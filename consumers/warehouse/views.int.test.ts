@@ -173,14 +173,15 @@ describe('a run', () => {
 
   it('counts the trajectories of abandoned steps as discarded', async () => {
     const own = { run_id: 'rewound' };
-    await put('RunStarted', { ...own, sequence: 0 });
+    await put('RunStarted', { ...own, sequence: 0, backend: 'external' });
     await put('StepCompleted', { ...step(1, 0.5, [trained('r1.0', {})]), ...own, tokens: 10 });
-    await put('StepCompleted', { ...step(2, 0.5, [trained('r2.0', {}), trained('r2.1', {})]), ...own, tokens: 50 });
+    await put('StepCompleted', { ...step(2, 0.75, [trained('r2.0', {}), trained('r2.1', {})]), ...own, tokens: 50 });
     const rewind = { ...own, version: 3, to_version: 1, abandoned: [2], trajectories: 2 };
     for (const _ of [1, 2]) await put('RunRewound', rewind);
     const ask = (columns: string, view: string): Promise<readonly object[]> =>
       store.query(`select ${columns} from ${view} where run_id = 'rewound' order by ${columns}`);
     expect(await ask('trained, discarded, tokens', 'runs')).toEqual([{ trained: 1, discarded: 2, tokens: 10 }]);
+    expect(await ask('version, reward_mean', 'runs')).toEqual([{ version: 3, reward_mean: 0.5 }]);
     expect(await ask('trajectory_id, step, is_kept, was_trained, reason', 'outcomes')).toEqual([
       { trajectory_id: 'r1.0', step: 1, is_kept: true, was_trained: true, reason: '' },
       { trajectory_id: 'r2.0', step: 2, is_kept: false, was_trained: true, reason: 'rewound' },
@@ -196,6 +197,8 @@ describe('a run', () => {
       { step: 2, trajectories: 2 },
     ];
     for (const view of ['curves', 'step_spreads']) expect(await ask('step, trajectories', view), view).toEqual(steps);
+    await put('StepCompleted', { ...step(4, 0.125, [trained('r4.0', {})]), ...own });
+    expect(await ask('version, reward_mean', 'runs')).toEqual([{ version: 4, reward_mean: 0.125 }]);
   });
 
   it('leads from a step to its turns, those of the attempt that counted', async () => {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -123,20 +123,26 @@ async function checkFiles(weights: NamedFiles, limits: SourceLimits, to?: (file:
 async function describe(uri: string, limits: SourceLimits): Promise<NamedFiles> {
   const names = await namesIn(fileURLToPath(uri));
   if (names === undefined) return { uri, sha256: await hashOf(uri, limits), manifest: [] };
+  if (names.length === 0) throw mismatch(uri, 'the folder has no files; name the folder that the weights are in');
   const manifest: NamedFiles['manifest'][number][] = [];
   for (const name of names) manifest.push({ name, sha256: await hashOf(within(uri, name), limits) });
   return { uri, sha256: hashOfManifest(manifest), manifest };
 }
 
-/** Undefined if it is not a folder. */
+/** The files of a folder; undefined if it is not a folder. Links are followed: the cache of Hugging Face has links only. */
 async function namesIn(path: string): Promise<readonly string[] | undefined> {
-  try {
-    const entries = await readdir(path, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile());
-    return files.map((entry) => relative(path, join(entry.parentPath, entry.name)).split(sep).join('/')).sort();
-  } catch {
-    return undefined;
+  const names = await readdir(path, { recursive: true }).catch(() => undefined);
+  if (names === undefined) return undefined;
+  const files: string[] = [];
+  for (const name of names) {
+    // a broken link stays in the list, so that reading it fails
+    const isFile = await stat(join(path, name)).then(
+      (found) => found.isFile(),
+      () => true,
+    );
+    if (isFile) files.push(name.split(sep).join('/'));
   }
+  return files.sort();
 }
 
 async function hashOf(uri: string, limits: SourceLimits): Promise<string> {

@@ -6,7 +6,7 @@ import { findPolicy } from '../checkpoints.ts';
 import { runEnded } from '../../../streams/leases/ended-coordinator.ts';
 import type { PlainEntry, Publication } from '../committer.ts';
 import type { Job, ExternalLife, Loop } from '../deps.ts';
-import { record, refusal, releaseEntries, type Recording } from './leases.ts';
+import { record, refusal, releaseEntries, renewed, timesOf, type Recording } from './leases.ts';
 
 export const claimJob =
   (request: ClaimRequest): Job<ClaimAnswer> =>
@@ -15,6 +15,7 @@ export const claimJob =
     const decision = decideClaim(life.state.leases, claimOf(request));
     if (decision.kind === 'refused') return decision.restore === true ? refusedWith(life, decision.message) : refusal(decision);
     await record(life, loop, await recordingOf(life, request, decision));
+    if (decision.keeps !== '') loop.leaseTimes.set(decision.keeps, renewed(life, timesOf(life, loop, decision.keeps)));
     const { version, lineage } = headOf(life.state.leases);
     life.logger.info({ trainer: request.trainer_id, epoch: decision.epoch, version }, 'an external trainer has claimed the run');
     const restore = decision.restore ? await restoreOf(life) : {};

@@ -2,28 +2,11 @@ import { expect, it } from 'vitest';
 import { stepsOf, watchPoints } from '../../../infra/testing/reached.ts';
 import type { ClaimAnswer, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
 import type { Job } from '../deps.ts';
-import { planNow } from '../../../streams/trainer/plan.ts';
 import { claimJob } from './claim.ts';
 import { commitJob } from './commit.ts';
 import { leaseJob, releaseJob } from './lease.ts';
-import { call, modelSettings, newModelWorld, roll, type ModelWorld } from './model-world.testing.ts';
+import { answered, makeReady, newModelWorld } from './model-world.testing.ts';
 import { publishJob } from './publish.ts';
-
-async function answered<T>(world: ModelWorld, job: Job<T>): Promise<T> {
-  const called = await call(world, job);
-  if (!('answer' in called) || called.answer === undefined) throw new Error(`there is no answer: ${JSON.stringify(called)}`);
-  return called.answer;
-}
-
-/** Enough groups for one batch. */
-async function makeReady(world: ModelWorld): Promise<void> {
-  const { state, committer } = world.life;
-  const inputs = { settings: modelSettings, training: [], expiries: [], version: state.version, admitting: true };
-  await committer.carryOut(planNow(state, inputs));
-  for (const { trajectories } of [...state.groups.values()].slice(0, modelSettings.batchGroups)) {
-    for (const { id, sample } of trajectories.values()) await roll(world, { id, attempt: 0 }, { versions: [0], reward: sample });
-  }
-}
 
 it('a coordinator has a crash point before and after each of its transactions', async () => {
   const world = await newModelWorld();

@@ -24,6 +24,7 @@ import { createListening } from '../listening.ts';
 import { recoverRun } from '../recover.ts';
 import { replayRun } from '../replay.ts';
 import { restoreRequests } from '../restore-requests.ts';
+import { planNow } from '../../../streams/trainer/plan.ts';
 import type { RunSettings } from '../../../streams/trainer/run-settings.ts';
 
 const RUN = 'run-a';
@@ -173,6 +174,23 @@ export async function roll(
   ];
   await world.log.writer().append(events);
   await foldNew(world, world.life.state);
+}
+
+/** The answer of a call that is served. */
+export async function answered<T>(world: ModelWorld, job: Job<T>): Promise<T> {
+  const called = await call(world, job);
+  if (!('answer' in called) || called.answer === undefined) throw new Error(`there is no answer: ${JSON.stringify(called)}`);
+  return called.answer;
+}
+
+/** Enough groups for one batch. */
+export async function makeReady(world: ModelWorld): Promise<void> {
+  const { state, committer } = world.life;
+  const inputs = { settings: modelSettings, training: [], expiries: [], version: state.version, admitting: true };
+  await committer.carryOut(planNow(state, inputs));
+  for (const { trajectories } of [...state.groups.values()].slice(0, modelSettings.batchGroups)) {
+    for (const { id, sample } of trajectories.values()) await roll(world, { id, attempt: 0 }, { versions: [0], reward: sample });
+  }
 }
 
 export async function ledgerOf({ log }: Pick<ModelWorld, 'log'>): Promise<readonly ReadEntry[]> {

@@ -210,8 +210,8 @@ inner join (
 ) as made using (run_id, step)
 group by run_id, step;
 
--- As before, but the trajectories of abandoned steps are discarded, and a collected run has the version of its model and the reward of its
--- newest batch.
+-- As before, but the trajectories of abandoned steps are discarded, the version and the reward are those after the newest rewind, and a
+-- collected run has the version of its model and the reward of its newest batch.
 create or replace view run_overviews as
 select
   run_id,
@@ -230,7 +230,7 @@ select
   events.stale_policy as stale_policy,
   events.planned_steps as planned_steps,
   progress.steps as steps,
-  multiIf(not events.is_ledger, -1, events.backend = 'none', kept.next_version - 1, progress.version) as version,
+  multiIf(not events.is_ledger, -1, events.backend = 'none', kept.next_version - 1, greatest(progress.version, rewound.version)) as version,
   multiIf(not events.is_ledger, nan, events.backend = 'none', if(kept.batches = 0, nan, kept.reward_mean), progress.reward_mean) as reward_mean,
   if(events.is_ledger and events.backend != 'none', progress.reward_mean_first_20, nan) as reward_mean_first_20,
   if(events.is_ledger and events.backend != 'none', progress.reward_mean_last_20, nan) as reward_mean_last_20,
@@ -300,7 +300,7 @@ left join (
     run_id,
     max(step) as steps,
     max(version_after) as version,
-    argMax(reward_mean, step) as reward_mean,
+    argMaxIf(steps.reward_mean, step, is_kept) as reward_mean,
     arrayAvg(arraySlice(arraySort(groupArray((step, steps.reward_mean))), 1, 20).2) as reward_mean_first_20,
     arrayAvg(arraySlice(arraySort(groupArray((step, steps.reward_mean))), -20).2) as reward_mean_last_20,
     sumIf(trajectories, is_kept) as trained,
@@ -321,7 +321,12 @@ left join (
   select run_id, count() as batches, max(version) + 1 as next_version, argMax(reward_mean, batch) as reward_mean
   from batches
   group by run_id
-) as kept using (run_id);
+) as kept using (run_id)
+left join (
+  select run_id, max(rewinds.version) as version
+  from rewinds
+  group by run_id
+) as rewound using (run_id);
 
 create or replace view run_discards as
 select run_id, sum(n) as discarded

@@ -203,6 +203,25 @@ describe('a trainer', () => {
     expect([trainer.version, count]).toEqual([1, 16]);
   });
 
+  it('waits while the API is away, to lease, to read rows, and to commit', async () => {
+    const state = { step: 0 };
+    let count = 0;
+    const { ts } = clientOf((one) => {
+      if (!/(?::lease|:commit|\/rows)$/.test(one.path)) return coordinator(one, state);
+      count += 1;
+      if (count % 8 === 0) return coordinator(one, state);
+      return count % 8 === 1 ? json({ detail: 'it starts' }, 500) : new Error('refused');
+    });
+    const trainer = await ts.run('demo').trainer('a');
+    for await (const batch of trainer.batches({ steps: 1 })) {
+      const rows = [];
+      for await (const { row } of batch.rows()) rows.push(row);
+      expect(rows).toEqual([0, 1]);
+      await batch.commit({ policy: null });
+    }
+    expect([trainer.version, count]).toEqual([1, 24]);
+  });
+
   it('leaves out metrics that are not finite', async () => {
     const { ts } = clientOf((one) => coordinator(one, { step: 0 }));
     const batch = await (await ts.run('demo').trainer('a')).lease();

@@ -98,16 +98,29 @@ interface TrainerClaim {
 
 const WAIT_MS = 20_000;
 const SOON_MS = 500;
-/** Time to retry a commit while the coordinator is unavailable. A restarted coordinator knows whether the commit was made. */
-const COMMIT_PATIENCE_MS = 120_000;
+/** Time to retry a call while the API or the coordinator is unavailable. A restarted coordinator knows whether a commit was made. */
+const PATIENCE_MS = 120_000;
 /** Number of extensions within the duration of a lease, so that two may fail. */
 const EXTENSIONS = 3;
 
-/** A coordinator that restarts is like a batch that is not available yet. */
+/** An API or a coordinator that restarts is like a batch that is not available yet. */
 function finishedOrNone(error: unknown): 'finished' | undefined {
   if (error instanceof ApiError && error.code === 'RUN_FINISHED') return 'finished';
-  if (error instanceof ApiError && error.code === 'COORDINATOR_UNAVAILABLE') return undefined;
+  if (passes(error)) return undefined;
   throw error;
+}
+
+/** Makes an idempotent call, and repeats it while the API or the coordinator is unavailable. */
+async function patiently<T>(transport: Transport, call: () => Promise<T>): Promise<T> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!passes(error) || performance.now() > until) throw error;
+    }
+    await transport.sleep(SOON_MS);
+  }
 }
 
 /** The trainer of a run after its claim. The next claim fences it: its calls then fail with FENCED. */
@@ -201,18 +214,11 @@ export class Trainer {
   /** Sends a prepared commit. A repeat has the same result. */
   async commit({ batch_id, commit }: Prepared): Promise<Committed> {
     const body = { epoch: this.epoch, ...commit };
-    const until = performance.now() + COMMIT_PATIENCE_MS;
-    for (;;) {
-      try {
-        const committed = await this.#transport.json<Committed>(pathOf('batches', `${batch_id}:commit`), { method: 'POST', body });
-        this.version = committed.version;
-        this.lineage = committed.lineage;
-        return committed;
-      } catch (error) {
-        if (!passes(error) || performance.now() > until) throw error;
-      }
-      await this.#transport.sleep(SOON_MS);
-    }
+    const path = pathOf('batches', `${batch_id}:commit`);
+    const committed = await patiently(this.#transport, () => this.#transport.json<Committed>(path, { method: 'POST', body }));
+    this.version = committed.version;
+    this.lineage = committed.lineage;
+    return committed;
   }
 
   /** Releases leased batches, except prepared and held ones. */
@@ -241,7 +247,8 @@ export class Batch {
 
   /** The rows, as they arrive. */
   async *rows(): AsyncGenerator<TrainingRow> {
-    const response = await this.#transport.send(this.lease.data.href, { headers: { accept: 'application/x-ndjson' } });
+    const headers = { accept: 'application/x-ndjson' };
+    const response = await patiently(this.#transport, () => this.#transport.send(this.lease.data.href, { headers }));
     for await (const line of linesOf(response)) yield JSON.parse(line) as TrainingRow;
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -44,6 +44,27 @@ describe('the weights that a run begins with', () => {
     const named = { ...given, manifest: [...(given.manifest ?? [])] };
     expect(await reader.check(named, new AbortController().signal)).toEqual({ path: home, isChecked: true });
     await reader.close();
+  });
+
+  it('may be a folder of links, as in the cache of Hugging Face', async () => {
+    const [blobs, snapshot] = [join(folder, 'blobs'), join(folder, 'snapshots', 'a1')];
+    for (const one of [blobs, snapshot]) mkdirSync(one, { recursive: true });
+    for (const name of ['config.json', 'model.safetensors']) {
+      writeFileSync(join(blobs, sha256(name)), name);
+      symlinkSync(join('..', '..', 'blobs', sha256(name)), join(snapshot, name));
+    }
+    const env = { TURNSTREAM_INITIAL_POLICY_URI: pathToFileURL(snapshot).href };
+    const { manifest } = await firstWeights(config(env), 'run-a');
+    expect(manifest).toEqual(['config.json', 'model.safetensors'].map((name) => ({ name, sha256: sha256(name) })));
+    symlinkSync(join(blobs, 'gone'), join(snapshot, 'tokenizer.json'));
+    await expect(firstWeights(config(env), 'run-a')).rejects.toThrow(/tokenizer\.json/);
+  });
+
+  it('cannot be a folder without files', async () => {
+    const home = join(folder, 'warm');
+    mkdirSync(join(home, 'inner'), { recursive: true });
+    const given = firstWeights(config({ TURNSTREAM_INITIAL_POLICY_URI: pathToFileURL(home).href }), 'run-a');
+    await expect(given).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH', message: expect.stringContaining('has no files') as string });
   });
 
   it('that this process cannot read are passed on with their hash, which must be configured', async () => {

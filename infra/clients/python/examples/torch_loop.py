@@ -73,7 +73,8 @@ class Training:
             self.save()
             for batch in trainer.batches(steps=steps):
                 figures = self.step(batch.to_numpy(pad_to=64), rows)
-                version = self.folder / f"v{batch.step}"
+                batch.extend()  # raises Fenced if another trainer has claimed the run: this one must not write anything
+                version = self.folder / f"v{batch.name}"
                 self.model.save_pretrained(version)
                 self.tokenizer.save_pretrained(version)
                 self.source = str(version)

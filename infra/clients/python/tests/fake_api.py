@@ -87,7 +87,10 @@ class FakeApi:
         if path == "/v1/runs/demo/policies":
             return httpx.Response(200, json={"version": 0, "sha256": "00", "replayed": False})
         if path.startswith("/v1/batches/") and path.endswith("/rows"):
-            return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
+            part, of = map(int, request.url.params.get("shard", "0/1").split("/"))
+            lines = self.content.splitlines(keepends=True)
+            content = b"".join(lines[part * len(lines) // of : (part + 1) * len(lines) // of])
+            return httpx.Response(200, content=content, headers={"content-type": "application/x-ndjson"})
         verb = path.rpartition(":")[2]
         if verb in ("lease", "extend", "commit", "release"):
             body = json.loads(request.content)

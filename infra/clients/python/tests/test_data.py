@@ -75,6 +75,31 @@ def test_both_formats_give_the_same_rows() -> None:
     assert parse_rows(lines, NDJSON) == parse_rows(sink.getvalue(), ARROW) == rows
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_arrays_come_from_the_table_that_was_received(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow
+
+    rows = random_rows(seed)
+    span = pyarrow.struct([("version", pyarrow.int32()), ("tokens", pyarrow.int32())])
+    types = {"token_ids": pyarrow.list_(pyarrow.int32()), "mask": pyarrow.list_(pyarrow.uint8()), "version_spans": pyarrow.list_(span)}
+    types |= {"logprobs": pyarrow.list_(pyarrow.float32()), "temperature": pyarrow.float32()}
+    fields = [(field.name, types.get(field.name, field.type)) for field in rows.to_arrow().schema]
+    table = pyarrow.Table.from_pylist(list(rows), schema=pyarrow.schema(fields))
+    sink = io.BytesIO()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    expected = rows.to_numpy(pad_to=16, rows=8)
+    received = parse_rows(sink.getvalue(), ARROW)
+    # dictionaries would be made from it
+    monkeypatch.setattr(TrainingRows, "_rows", None)
+    assert len(received) == table.num_rows and received.to_arrow().equals(table) and received.to_arrow().schema == table.schema
+    arrays = received.to_numpy(pad_to=16, rows=8)
+    assert arrays.keys() == expected.keys()
+    for name, array in expected.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array, name)
+
+
 def test_weights_are_named_by_their_hash(tmp_path: Path) -> None:
     file = tmp_path / "a b.safetensors"
     file.write_bytes(b"x" * 3_000_000)

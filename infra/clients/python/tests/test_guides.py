@@ -81,7 +81,7 @@ def test_a_version_is_handed_back_and_a_crash_is_survived(api: FakeApi, tmp_path
     assert list(api.commits) == [f"demo/step/{n}.0" for n in (1, 2, 3, 4)]
     # each version keeps its own weights
     uris = [said["policy"]["uri"] for said, _ in api.commits.values()]
-    assert uris[1:] == [f"file://{tmp_path}/versions/v{n}" for n in (2, 3, 4)]
+    assert uris[1:] == [f"file://{tmp_path}/versions/v{n}.0" for n in (2, 3, 4)]
     old = {"lineage": "lineage-0"}
     loaded.clear()
     execute(survive, api, tmp_path, monkeypatch, checkpoint=old, save_checkpoint=save_checkpoint, **names)

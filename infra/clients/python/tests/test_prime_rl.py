@@ -145,6 +145,23 @@ def test_killed_at_any_line_it_goes_on_with_the_batch_that_is_being_trained_on(
     assert list(api.commits) == ["demo/step/1.0", "demo/step/2.0"] and len(prime.trained) == 2
 
 
+def test_a_fenced_process_leaves_the_folder_of_a_version_alone(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    trainer = ts.run("demo").trainer("prime-rl")
+    trainer.claim()
+    batch = trainer.lease()
+    assert batch is not None
+    made, kept = tmp_path / "broadcasts" / "step_1", tmp_path / "versions" / "step_1"
+    for folder in (made, kept):
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_text(folder.parent.name)
+    (made / "STABLE").touch()
+    ts.run("demo").trainer("prime-rl").claim()
+    with pytest.raises(Fenced):
+        bridge(ts, tmp_path)._wait(batch)
+    batch.leave()
+    assert (kept / "model.safetensors").read_text() == "versions"
+
+
 def test_interrupted_again_it_still_leaves_the_batch_to_the_trainer(
     ts: Turnstream, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,7 +120,20 @@ def test_a_lost_first_step_is_not_trained_on_twice(
     assert again.model.weights == "initial+" and list(api.commits) == ["demo/step/1.0"]
     resumed = training()
     resumed.train(2, 8)
-    assert resumed.model.weights == "initial++" and (tmp_path / "v2" / "model.safetensors").read_text() == "initial++"
+    assert resumed.model.weights == "initial++" and (tmp_path / "v2.0" / "model.safetensors").read_text() == "initial++"
+
+
+def test_a_fenced_loop_writes_nothing(loop: Any, ts: Turnstream, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.unpublished = True
+
+    def step(*_: Any) -> dict[str, float]:
+        ts.run("demo").trainer("other").claim()
+        return {"loss": 0.0}
+
+    monkeypatch.setattr(loop.Training, "step", step)
+    with pytest.raises(turnstream.Fenced):
+        loop.Training(ts.run("demo"), tmp_path, "initial", 0.1, "cpu").train(1, 8)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 
 def test_says_which_weights_it_cannot_load(loop: Any, ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:

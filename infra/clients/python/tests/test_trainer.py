@@ -174,14 +174,26 @@ def test_waits_while_there_is_no_batch(ts: Turnstream, api: FakeApi) -> None:
         assert next(trainer.batches()).step == 1
 
 
-def away(path: str, times: int) -> Callable[[httpx.Request], httpx.Response | None]:
-    """Makes the coordinator ignore a number of calls of a route."""
+def restarting(_: httpx.Request) -> httpx.Response:
+    return problem(503, "COORDINATOR_UNAVAILABLE")
+
+
+def failing(_: httpx.Request) -> httpx.Response:
+    return problem(500, "INTERNAL")
+
+
+def unreachable(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused", request=request)
+
+
+def away(
+    path: str, times: int, fail: Callable[[httpx.Request], httpx.Response] = restarting
+) -> Callable[[httpx.Request], httpx.Response | None]:
+    """Makes a number of calls of a route fail."""
     left = iter(range(times))
 
     def answer(request: httpx.Request) -> httpx.Response | None:
-        if not unquote(request.url.path).endswith(path) or next(left, None) is None:
-            return None
-        return problem(503, "COORDINATOR_UNAVAILABLE")
+        return fail(request) if unquote(request.url.path).endswith(path) and next(left, None) is not None else None
 
     return answer
 
@@ -192,6 +204,48 @@ def test_waits_for_a_coordinator_that_restarts(ts: Turnstream, api: FakeApi) -> 
         for batch in trainer.batches(steps=1):
             assert batch.commit().version == 1
     assert api.released == []
+
+
+@pytest.mark.parametrize("fail", [restarting, failing, unreachable])
+def test_waits_while_the_api_is_away(ts: Turnstream, api: FakeApi, fail: Callable[[httpx.Request], httpx.Response]) -> None:
+    # more failures in a row than one call is retried
+    api.before += [away(path, 20, fail) for path in (":lease", "/rows", ":extend", ":commit")]
+    with ts.run("demo").trainer("a") as trainer:
+        for batch in trainer.batches(steps=1):
+            assert len(batch.rows()) == 3 and batch.extend() == "2026-01-01T00:01:00Z"
+            assert batch.commit().version == 1
+    assert api.released == []
+
+
+def test_gives_up_waiting_for_an_api_that_stays_away(ts: Turnstream, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnstream._sync.trainer._PATIENCE", 0.0)
+    api.before.append(away("/rows", 100, unreachable))
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        with pytest.raises(ConnectionFailed):
+            batch.rows()
+
+
+def test_every_lease_has_a_name_of_its_own(ts: Turnstream) -> None:
+    names = []
+    with ts.run("demo").trainer("a") as trainer:
+        for _ in range(2):
+            batch = trainer.lease()
+            assert batch is not None
+            names.append(batch.name)
+            batch.release()
+    assert names == ["1.0", "1.1"]
+
+
+def test_reads_each_shard_once(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        parts = [batch.rows(shard) for shard in ("0/2", "1/2", "0/2", None)]
+        assert [[row["row"] for row in part] for part in parts] == [[0], [1, 2], [0], [0, 1, 2]]
+    asked = [request.url.params.get("shard") for request in api.requests if request.method == "GET"]
+    assert asked == ["0/2", "1/2", None]
 
 
 def test_stops_at_the_end_of_the_run(ts: Turnstream, api: FakeApi) -> None:

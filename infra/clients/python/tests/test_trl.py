@@ -23,7 +23,7 @@ import pytest
 from fake_api import FakeApi, problem, row
 
 import turnstream.trl
-from turnstream import Turnstream, TurnstreamError
+from turnstream import Fenced, Turnstream, TurnstreamError
 from turnstream.trl import Sample, TurnstreamWorker, WeightTransfer
 
 
@@ -114,8 +114,8 @@ def test_trains_exactly_what_was_leased(ts: Turnstream, api: FakeApi, tmp_path: 
         # a micro-batch without a loss term would end the trainer
         assert taken[3].completion_mask.tolist() == [0, 0, 0, 0, 0, 1]
         assert {len(sample.completion_mask) == len(sample.input_ids) == len(sample.old_log_probs) for sample in taken} == {True}
-    assert {path.name for path in (tmp_path / "versions").iterdir()} == {"v1", "v2", "v3"}
-    assert json.loads((tmp_path / "versions" / "v2" / "model.safetensors").read_text()) == {"a": "a2", "b": "b2"}
+    assert {path.name for path in (tmp_path / "versions").iterdir()} == {"v1.0", "v2.0", "v3.0"}
+    assert json.loads((tmp_path / "versions" / "v2.0" / "model.safetensors").read_text()) == {"a": "a2", "b": "b2"}
     assert api.commits["demo/step/2.0"][0]["policy"]["format"] == "hf-safetensors"
     # batches that were read ahead are released
     assert [batch.partition(".")[0] for batch in api.released] == ["demo/step/4"] or api.leases == []
@@ -129,8 +129,8 @@ def test_a_batch_of_more_rows_than_a_step_takes_several(ts: Turnstream, api: Fak
     trainer.train(1)
     worker.stop()
     assert list(api.commits) == ["demo/step/1.0", "demo/step/2.0"]
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["v1", "v2"]
-    assert json.loads((tmp_path / "v1" / "model.safetensors").read_text())["a"] == "a2"
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["v1.0", "v2.0"]
+    assert json.loads((tmp_path / "v1.0" / "model.safetensors").read_text())["a"] == "a2"
 
 
 def test_goes_on_from_the_lineage_of_its_checkpoint(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
@@ -153,6 +153,31 @@ def test_goes_on_from_the_lineage_of_its_checkpoint(ts: Turnstream, api: FakeApi
     FakeTrainer(restored, micro=3, accumulation=1).train(1)
     restored.stop()
     assert len(api.lineages) == 5
+
+
+def test_a_fenced_trainer_writes_no_version(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    trainer = FakeTrainer(worker, micro=3, accumulation=1)
+    trainer.train(1)
+    ts.run("demo").trainer("other").claim()
+    with pytest.raises(Fenced):
+        trainer._sync()
+    worker.stop()
+    assert [path.name for path in tmp_path.iterdir()] == ["v1.0"]
+
+
+def test_a_batch_whose_rows_cannot_be_read_is_returned(
+    ts: Turnstream, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnstream._sync.trainer._PATIENCE", 0.0)
+    failures = iter(range(20))
+    api.before.append(
+        lambda request: problem(503, "INTERNAL") if request.url.path.endswith("/rows") and next(failures, None) is not None else None
+    )
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    FakeTrainer(worker, micro=3, accumulation=1).train(1)
+    worker.stop()
+    assert "demo/step/1.0" in api.released and [name.partition(".")[0] for name in api.commits] == ["demo/step/1"]
 
 
 def test_says_why_there_are_no_samples(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
@@ -202,7 +227,7 @@ def test_sends_weights_to_the_engine_as_well(ts: Turnstream, api: FakeApi, tmp_p
     worker.destroy()
     sync = ["pause", "a0", "b0", "resume"]
     assert calls == ["init", *sync, *(call.replace("0", "1") for call in sync), "destroy"]
-    assert sorted(path.name for path in (tmp_path / "v1").iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(path.name for path in (tmp_path / "v1.0").iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
 
 
 @pytest.fixture

@@ -79,6 +79,11 @@ class RunFinished(ApiError):
     """The run has finished, so there is nothing left to train on."""
 
 
+def passes(error: TurnstreamError) -> bool:
+    """Whether the same call may succeed later."""
+    return isinstance(error, ConnectionFailed) or (isinstance(error, ApiError) and error.status >= 500)
+
+
 _CLASSES = {
     "FENCED": Fenced,
     "LINEAGE_MISMATCH": LineageMismatch,

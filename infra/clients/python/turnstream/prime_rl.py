@@ -168,6 +168,8 @@ class Bridge:
             if batch.lost is not None:
                 raise batch.lost
             time.sleep(_POLL)
+        # raises Fenced if another process has claimed the run, whose folder must stay
+        batch.extend()
         kept = self.output / "versions" / f"step_{self._number(batch)}"
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(stable.parent, kept, copy_function=_link, ignore=shutil.ignore_patterns("STABLE"))

@@ -21,41 +21,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from . import ApiError, Batch, ConnectionFailed, LineageMismatch, Run, Skipped, Trainer, TrainingRow, TrainingRows, TurnstreamError, weights
 from ._trl_callback import checkpoint_callback
+from ._trl_types import Sample, WeightTransfer
+from .errors import passes
 from .frames import need
 from .usable import row_versions, usable_rows
 
 _POLL = 0.5
 _STATE = "turnstream.json"
-
-
-class WeightTransfer(Protocol):
-    """Transfers weights to the engine, like TRL's WeightTransferClient."""
-
-    def init_weight_transfer(self) -> None: ...
-    def pause(self) -> None: ...
-    def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None: ...
-    def resume(self) -> None: ...
-    def destroy(self) -> None: ...
-
-
-@dataclass
-class Sample:
-    """The fields of RolloutSample that the trainer reads."""
-
-    prompt: list[dict[str, Any]]
-    completion: list[dict[str, Any]]
-    input_ids: Any
-    completion_mask: Any
-    old_log_probs: Any
-    advantage: float
-    model_version: int
-    group_id: int
-    metrics: dict[str, float]
-    enqueued_at: float | None = None
 
 
 @dataclass
@@ -157,7 +133,10 @@ class TurnstreamWorker:
             self._transfer.pause()
 
     def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None:
-        """Writes the version that a step made. Always exhausts the iterator, because all ranks take part in it."""
+        """Writes the version that a step made. Always exhausts the iterator, because all ranks take part in it.
+
+        Raises Fenced, and writes nothing, if another trainer has claimed the run.
+        """
         out = self._ending(self._trained + self.rows_per_step) if self._trainer is not None else None
         kept: dict[str, Any] = {}
 
@@ -173,7 +152,8 @@ class TurnstreamWorker:
             for _ in through():
                 pass
         if out is not None:
-            self._write(out.batch.step, kept)
+            out.batch.extend()
+            self._write(self._folder(out.batch), kept)
 
     def resume(self) -> None:
         if self._transfer is not None:
@@ -216,17 +196,21 @@ class TurnstreamWorker:
     def _lease_next(self) -> bool:
         assert self._trainer is not None
         with self._turn:
+            batch: Batch | None = None
             try:
                 batch = self._trainer.lease(wait_ms=0)
+                self._heard = time.monotonic()
+                if batch is None:
+                    return False
+                leased = batch.rows()
             except (ApiError, ConnectionFailed) as error:
-                if isinstance(error, ApiError) and error.status < 500:
+                if batch is not None:
+                    batch.leave()
+                if not passes(error):
                     raise
                 return False
-            self._heard = time.monotonic()
-            if batch is None:
-                return False
-            rows, skipped = usable_rows(batch.rows())
-            samples = self._samples(batch.rows(), rows)
+            rows, skipped = usable_rows(leased)
+            samples = self._samples(leased, rows)
             self._out.append(_Out(batch, skipped, self._leased, self._leased + len(samples)))
             self._leased += len(samples)
         for sample in samples:
@@ -272,12 +256,11 @@ class TurnstreamWorker:
 
     def _commit(self, out: _Out) -> None:
         with self._turn:
-            out.batch.commit(policy=weights(self._folder(out.batch.step).resolve().as_uri()), skipped=out.skipped)
+            out.batch.commit(policy=weights(self._folder(out.batch).resolve().as_uri()), skipped=out.skipped)
             self._out.pop(0)
 
-    def _write(self, version: int, tensors: dict[str, Any]) -> None:
-        folder = self._folder(version)
-        partial = folder.with_suffix(".tmp")
+    def _write(self, folder: Path, tensors: dict[str, Any]) -> None:
+        partial = folder.with_name(f"{folder.name}.tmp")
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         partial.mkdir(parents=True)
@@ -287,8 +270,9 @@ class TurnstreamWorker:
         save_file(tensors, partial / "model.safetensors")
         partial.rename(folder)
 
-    def _folder(self, version: int) -> Path:
-        return self._versions / f"v{version}"
+    def _folder(self, batch: Batch) -> Path:
+        """A folder that no other trainer writes to."""
+        return self._versions / f"v{batch.name}"
 
 
 def _behind(restore: Any) -> TurnstreamError:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._request import Request, path_of
-from ..errors import ApiError, ConnectionFailed, TurnstreamError
+from ..errors import TurnstreamError, passes
 from ..frames import fields_html
 from ..policy import Policy
 from ..rows import TrainingRows, parse_rows
@@ -17,6 +17,7 @@ from ..training import Committed, GroupOfBatch, Lease, Prepared, Skipped, commit
 from ._waiting import AsyncRepeated
 
 if TYPE_CHECKING:
+    import httpx
     import pyarrow
 
     from ..rows import Arrays
@@ -33,7 +34,7 @@ class AsyncBatch:
     def __init__(self, trainer: AsyncTrainer, lease: Lease) -> None:
         self._trainer = trainer
         self._begun = time.monotonic()
-        self._rows: TrainingRows | None = None
+        self._rows: dict[str | None, TrainingRows] = {}
         self._repeated: AsyncRepeated | None = None
         self._held = False
         self.lease = lease
@@ -46,6 +47,11 @@ class AsyncBatch:
     @property
     def id(self) -> str:
         return self.lease["batch_id"]
+
+    @property
+    def name(self) -> str:
+        """`<step>.<try>`. Unlike the step, no other lease of the run has it: use it in the names of files."""
+        return self.id.rpartition("/")[2]
 
     @property
     def step(self) -> int:
@@ -69,14 +75,14 @@ class AsyncBatch:
     def deadline(self) -> str:
         return self.lease["deadline"]
 
-    async def rows(self) -> TrainingRows:
-        """All rows. They are requested once."""
-        if self._rows is None:
+    async def rows(self, shard: str | None = None) -> TrainingRows:
+        """All rows, or those of one shard: `0/4` is the first of four. They are requested once."""
+        if shard not in self._rows:
             wanted = wanted_types(self.lease, _HAS_ARROW)
-            request = Request("GET", self.lease["data"]["href"], headers={"accept": wanted}, patience=600)
-            response = await self._trainer.transport.send(request)
-            self._rows = parse_rows(response.content, response.headers.get("content-type", wanted))
-        return self._rows
+            request = Request("GET", self.lease["data"]["href"], {"shard": shard}, headers={"accept": wanted}, patience=600)
+            response = await self._trainer.patiently(request)
+            self._rows[shard] = parse_rows(response.content, response.headers.get("content-type", wanted))
+        return self._rows[shard]
 
     async def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
         """The rows as padded arrays: see TrainingRows.to_numpy. The default of `rows` is that passed to `batches`."""
@@ -86,10 +92,11 @@ class AsyncBatch:
         return (await self.rows()).to_arrow()
 
     async def extend(self) -> str:
-        """Extends the lease and returns the new deadline. This happens automatically while the batch is open."""
-        answer = await self._send("extend", {})
-        self.lease["deadline"] = answer["deadline"]
-        return self.deadline
+        """Extends the lease and returns the new deadline. This happens automatically while the batch is open.
+
+        Call it before weights are written: it raises Fenced if another trainer has claimed the run.
+        """
+        return self._extended(await self._trainer.patiently(self._request("extend", {})))
 
     def prepare(
         self, policy: Policy | None, metrics: Mapping[str, float] | None = None, skipped: list[Skipped] | None = None
@@ -126,7 +133,7 @@ class AsyncBatch:
         await self._stop()
         if self.open:
             self.open = False
-            await self._send("release", {"reason": reason})
+            await self._trainer.transport.send(self._request("release", {"reason": reason}))
 
     def keep(self, lease_ms: float) -> None:
         """Starts extending the lease in the background."""
@@ -134,22 +141,24 @@ class AsyncBatch:
 
     async def _extend_once(self) -> bool:
         try:
-            await self.extend()
+            self._extended(await self._trainer.transport.send(self._request("extend", {})))
         except TurnstreamError as error:
-            passing = isinstance(error, ConnectionFailed) or (isinstance(error, ApiError) and error.status >= 500)
-            if not passing:
+            if not passes(error):
                 self.lost = error
-            return passing
+            return passes(error)
         return True
+
+    def _extended(self, response: httpx.Response) -> str:
+        self.lease["deadline"] = response.json()["deadline"]
+        return self.deadline
 
     async def _stop(self) -> None:
         if self._repeated is not None:
             await self._repeated.stop()
             self._repeated = None
 
-    async def _send(self, verb: str, body: dict[str, Any]) -> Any:
-        request = Request("POST", path_of("batches", f"{self.id}:{verb}"), json={"epoch": self._trainer.epoch, **body})
-        return await self._trainer.transport.json(request)
+    def _request(self, verb: str, body: dict[str, Any]) -> Request:
+        return Request("POST", path_of("batches", f"{self.id}:{verb}"), json={"epoch": self._trainer.epoch, **body})
 
     async def __aenter__(self) -> AsyncBatch:
         return self

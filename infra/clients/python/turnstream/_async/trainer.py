@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import TracebackType
 
+import httpx
+
 from .._request import Request, path_of
-from ..errors import ApiError, ConnectionFailed, RunFinished
+from ..errors import ApiError, ConnectionFailed, RunFinished, passes
 from ..frames import fields_html
 from ..policy import Policy
 from ..training import Claim, Committed, Lease, Prepared, Restore, Rewind, claim_body
@@ -18,8 +20,8 @@ from .transport import AsyncTransport
 
 _WAIT_MS = 20_000
 _SOON = 0.5
-#: Seconds to retry a commit while the coordinator is unavailable. A restarted coordinator knows whether the commit was made.
-_COMMIT_PATIENCE = 120.0
+#: Seconds to retry a call while the API or the coordinator is unavailable. A restarted coordinator knows whether a commit was made.
+_PATIENCE = 120.0
 
 
 class AsyncTrainer:
@@ -90,6 +92,7 @@ class AsyncTrainer:
     async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> AsyncIterator[AsyncBatch]:
         """Yields batches until version `steps` or the end of the run. A batch that is not committed, prepared, or held is released.
 
+        Waits while the API or the coordinator is unavailable, as for a batch that is not available yet.
         Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
         while steps is None or self.version < steps:
@@ -97,9 +100,8 @@ class AsyncTrainer:
                 batch = await self.lease(wait_ms)
             except RunFinished:
                 return
-            except ApiError as error:
-                # a coordinator that restarts is like a batch that is not available yet
-                if error.code != "COORDINATOR_UNAVAILABLE":
+            except (ApiError, ConnectionFailed) as error:
+                if not passes(error):
                     raise
                 batch = None
             if batch is None:
@@ -114,19 +116,21 @@ class AsyncTrainer:
     async def commit(self, prepared: Prepared) -> Committed:
         """Sends a prepared commit. Safe to repeat."""
         path = path_of("batches", f"{prepared['batch_id']}:commit")
-        request = Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]})
-        until = time.monotonic() + _COMMIT_PATIENCE
-        while True:
-            try:
-                answer = await self.transport.json(request)
-                break
-            except (ApiError, ConnectionFailed) as error:
-                if time.monotonic() > until or (isinstance(error, ApiError) and error.status < 500):
-                    raise
-                await sleep(_SOON)
+        answer = (await self.patiently(Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]}))).json()
         committed = Committed(answer["step"], answer["version"], answer["lineage"], answer["replayed"])
         self.version, self.lineage = committed.version, committed.lineage
         return committed
+
+    async def patiently(self, request: Request) -> httpx.Response:
+        """Sends an idempotent request, and repeats it while the API or the coordinator is unavailable."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return await self.transport.send(request)
+            except (ApiError, ConnectionFailed) as error:
+                if time.monotonic() > until or not passes(error):
+                    raise
+            await sleep(_SOON)
 
     async def publish(self, version: int, policy: Policy) -> None:
         """Publishes the weights of a committed version after its commit, or at a new location."""

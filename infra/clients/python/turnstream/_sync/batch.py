@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._request import Request, path_of
-from ..errors import ApiError, ConnectionFailed, TurnstreamError
+from ..errors import TurnstreamError, passes
 from ..frames import fields_html
 from ..policy import Policy
 from ..rows import TrainingRows, parse_rows
@@ -18,6 +18,7 @@ from ..training import Committed, GroupOfBatch, Lease, Prepared, Skipped, commit
 from ._waiting import Repeated
 
 if TYPE_CHECKING:
+    import httpx
     import pyarrow
 
     from ..rows import Arrays
@@ -34,7 +35,7 @@ class Batch:
     def __init__(self, trainer: Trainer, lease: Lease) -> None:
         self._trainer = trainer
         self._begun = time.monotonic()
-        self._rows: TrainingRows | None = None
+        self._rows: dict[str | None, TrainingRows] = {}
         self._repeated: Repeated | None = None
         self._held = False
         self.lease = lease
@@ -47,6 +48,11 @@ class Batch:
     @property
     def id(self) -> str:
         return self.lease["batch_id"]
+
+    @property
+    def name(self) -> str:
+        """`<step>.<try>`. Unlike the step, no other lease of the run has it: use it in the names of files."""
+        return self.id.rpartition("/")[2]
 
     @property
     def step(self) -> int:
@@ -70,14 +76,14 @@ class Batch:
     def deadline(self) -> str:
         return self.lease["deadline"]
 
-    def rows(self) -> TrainingRows:
-        """All rows. They are requested once."""
-        if self._rows is None:
+    def rows(self, shard: str | None = None) -> TrainingRows:
+        """All rows, or those of one shard: `0/4` is the first of four. They are requested once."""
+        if shard not in self._rows:
             wanted = wanted_types(self.lease, _HAS_ARROW)
-            request = Request("GET", self.lease["data"]["href"], headers={"accept": wanted}, patience=600)
-            response = self._trainer.transport.send(request)
-            self._rows = parse_rows(response.content, response.headers.get("content-type", wanted))
-        return self._rows
+            request = Request("GET", self.lease["data"]["href"], {"shard": shard}, headers={"accept": wanted}, patience=600)
+            response = self._trainer.patiently(request)
+            self._rows[shard] = parse_rows(response.content, response.headers.get("content-type", wanted))
+        return self._rows[shard]
 
     def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
         """The rows as padded arrays: see TrainingRows.to_numpy. The default of `rows` is that passed to `batches`."""
@@ -87,10 +93,11 @@ class Batch:
         return (self.rows()).to_arrow()
 
     def extend(self) -> str:
-        """Extends the lease and returns the new deadline. This happens automatically while the batch is open."""
-        answer = self._send("extend", {})
-        self.lease["deadline"] = answer["deadline"]
-        return self.deadline
+        """Extends the lease and returns the new deadline. This happens automatically while the batch is open.
+
+        Call it before weights are written: it raises Fenced if another trainer has claimed the run.
+        """
+        return self._extended(self._trainer.patiently(self._request("extend", {})))
 
     def prepare(
         self, policy: Policy | None, metrics: Mapping[str, float] | None = None, skipped: list[Skipped] | None = None
@@ -127,7 +134,7 @@ class Batch:
         self._stop()
         if self.open:
             self.open = False
-            self._send("release", {"reason": reason})
+            self._trainer.transport.send(self._request("release", {"reason": reason}))
 
     def keep(self, lease_ms: float) -> None:
         """Starts extending the lease in the background."""
@@ -135,22 +142,24 @@ class Batch:
 
     def _extend_once(self) -> bool:
         try:
-            self.extend()
+            self._extended(self._trainer.transport.send(self._request("extend", {})))
         except TurnstreamError as error:
-            passing = isinstance(error, ConnectionFailed) or (isinstance(error, ApiError) and error.status >= 500)
-            if not passing:
+            if not passes(error):
                 self.lost = error
-            return passing
+            return passes(error)
         return True
+
+    def _extended(self, response: httpx.Response) -> str:
+        self.lease["deadline"] = response.json()["deadline"]
+        return self.deadline
 
     def _stop(self) -> None:
         if self._repeated is not None:
             self._repeated.stop()
             self._repeated = None
 
-    def _send(self, verb: str, body: dict[str, Any]) -> Any:
-        request = Request("POST", path_of("batches", f"{self.id}:{verb}"), json={"epoch": self._trainer.epoch, **body})
-        return self._trainer.transport.json(request)
+    def _request(self, verb: str, body: dict[str, Any]) -> Request:
+        return Request("POST", path_of("batches", f"{self.id}:{verb}"), json={"epoch": self._trainer.epoch, **body})
 
     def __enter__(self) -> Batch:
         return self
