@@ -16,6 +16,7 @@ import { histogramsOf } from './runs/histogram.testing.ts';
 import { readTool, type OneTool } from './runs/tool.reader.ts';
 import { mergedFlowOf } from './watch/flow-merged.testing.ts';
 import { readMergedFlow } from './watch/flow-merged.reader.ts';
+import { countsSql, readRunCounts } from './watch/weather.fold.ts';
 import { readWeather } from './watch/weather.reader.ts';
 
 let engine: TestStore;
@@ -58,6 +59,12 @@ async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[
   expect(await readWeather(store, run, { points: 30 })).toEqual(
     await readWeather(store, run, { points: 30, from: '2000-01-01T00:00:00Z' }),
   );
+  const counted = await readRunCounts(store, run);
+  if (counted !== undefined) {
+    const { every, spans } = counted;
+    const inOrder = [...spans].sort((a, b) => (a.tool === b.tool ? a.span - b.span : a.tool < b.tool ? -1 : 1));
+    expect(inOrder).toEqual(await readRows(store, countsSql('turns where run_id = {run:String}'), { run, every }));
+  }
   const [kept, read] = [
     await readTool(store, { run, tool: 'search', leastTurns: 0 }),
     await readTool(store, { run, tool: 'search', leastTurns: Infinity }),

@@ -23,6 +23,14 @@ export const apiDescriptors = {
     shape: 'a host name in lower case, without a port',
     help: 'Host names of the API, such as that of a reverse proxy, comma separated. With names, and always on loopback, requests must name one of these, this machine, or, beyond loopback, an IP address.',
   },
+  apiPublicUrl: {
+    env: 'TURNSTREAM_API_PUBLIC_URL',
+    kind: 'text',
+    fallback: '',
+    pattern: /^https?:\/\/[^\s/@?#]+$/,
+    shape: 'an http(s) URL without a path, such as https://runs.example',
+    help: 'Where browsers reach the dashboard, for links in webhook messages. Unset: the address that the API listens on.',
+  },
   apiKeys: {
     env: 'TURNSTREAM_API_KEYS',
     kind: 'list',

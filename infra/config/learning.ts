@@ -90,6 +90,7 @@ const none = [
   'dashboardToken',
   'openBrowser',
   'apiNames',
+  'apiPublicUrl',
   'apiCorsOrigins',
   'webhookUrl',
   'webhookHosts',

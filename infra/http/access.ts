@@ -5,7 +5,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import { foreignRequest } from '../lifecycle/doors.ts';
 import { mayUse, presentedKey, type Caller, type KeyRing, type Scope } from './keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
-import { sessionIn } from './sessions.ts';
+import { SESSION_HEADER, sessionIn } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -34,10 +34,11 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics
 export function guardAccess(app: FastifyInstance, options: AccessOptions): void {
   const { ring } = options;
   const limiter = createRateLimiter({ perSecond: options.perSecond, now: () => performance.now() });
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     const foreign = foreignRequest(headersToCheck(request), options);
     if (foreign !== undefined) throw foreign;
-    const { caller, refusal } = ring.open ? NOBODY : authorize(ring, request, sessionOf(request, options));
+    const { caller, refusal, bySession } = ring.open ? NOBODY : authorize(ring, request, sessionOf(request, options));
+    if (bySession === true) reply.header(SESSION_HEADER, 'signed-in');
     if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
     if (refusal !== undefined) throw refusal;
   });
@@ -62,6 +63,8 @@ function limit(limiter: RateLimiter, caller: string): void {
 interface AccessDecision {
   readonly caller?: Caller;
   readonly refusal?: PlatformError;
+  /** True if a session was accepted, not a key. */
+  readonly bySession?: boolean;
 }
 
 const NOBODY: AccessDecision = {};
@@ -79,9 +82,10 @@ function authorize(ring: KeyRing, request: FastifyRequest, session: string | und
   }
   const caller = key === undefined ? ring.callerOfSession(session ?? '') : ring.callerOf(key);
   if (caller === undefined) return { refusal: unknownCaller(key === undefined) };
-  if (mayUse(caller, scope)) return { caller };
+  const found = { caller, bySession: key === undefined };
+  if (mayUse(caller, scope)) return found;
   const message = `checking the API key: this route needs the scope ${scope}, which the key does not have`;
-  return { caller, refusal: new PlatformError('FORBIDDEN', message) };
+  return { ...found, refusal: new PlatformError('FORBIDDEN', message) };
 }
 
 function unknownCaller(bySession: boolean): PlatformError {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { Caller, KeyRing } from './keys.ts';
+import { mayUse, type Caller, type KeyRing } from './keys.ts';
 import { isSecure, sessionCookie, sessionIn } from './sessions.ts';
 
 const shown = Type.Object(
@@ -22,6 +22,8 @@ const schemaOf = (operationId: string, summary: string) => ({
 });
 
 const body = Type.Object({ key: Type.String({ minLength: 1, maxLength: 1_000 }) }, { additionalProperties: false });
+
+const NEEDS_READ = 'signing in: the key does not have the scope read, which every page needs; use a key that has it';
 
 /** Registers /v1/session. */
 export function addSessionRoutes(app: FastifyInstance, ring: KeyRing): void {
@@ -43,6 +45,7 @@ export function addSessionRoutes(app: FastifyInstance, ring: KeyRing): void {
       if (ring.open) return state(undefined);
       const caller = ring.callerOf(request.body.key);
       if (caller === undefined) throw new PlatformError('UNAUTHENTICATED', 'signing in: it is not one of the configured keys');
+      if (!mayUse(caller, 'read')) throw new PlatformError('FORBIDDEN', NEEDS_READ);
       reply.header('set-cookie', sessionCookie(ring.sessionOf(caller), isSecure(request.headers)));
       return state(caller);
     },

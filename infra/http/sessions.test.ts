@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { testApi } from '../testing/api.ts';
 import { createFakeStore } from '../testing/fake-store.ts';
-import { createSession, keyOfSession, SESSION_COOKIE, SESSION_SECONDS, sessionCookie, sessionIn } from './sessions.ts';
+import { createSession, keyOfSession, SESSION_COOKIE, SESSION_HEADER, SESSION_SECONDS, sessionCookie, sessionIn } from './sessions.ts';
 
 const key = { name: 'key 01', secret: Buffer.from('secret') };
 const other = { name: 'key 02', secret: Buffer.from('another') };
@@ -44,10 +44,25 @@ it('a browser signs in with a key, has its scopes, and signs out', async () => {
   expect(await ask('/v1/session', { cookie: '' })).toMatchObject({ signed_in: false });
   expect((await server.app.inject({ url: '/v1/runs' })).statusCode).toBe(401);
   expect((await server.app.inject({ url: '/v1/runs', headers: { cookie } })).statusCode).not.toBe(401);
+  const marked = async (headers: Readonly<Record<string, string>>) =>
+    (await server.app.inject({ url: '/v1/runs', headers })).headers[SESSION_HEADER];
+  expect(await marked({ cookie })).toBe('signed-in');
+  expect(await marked({ 'x-api-key': 'reader-key-0123456789' })).toBeUndefined();
   const forged = { cookie, 'sec-fetch-site': 'same-site' };
   expect(await ask('/v1/runs', forged)).toMatchObject({ code: 'FOREIGN_ORIGIN' });
   const out = await server.app.inject({ method: 'DELETE', url: '/v1/session', headers: { cookie } });
   expect(out.headers['set-cookie']).toContain('Max-Age=0');
+  await server.close();
+});
+
+it('a key that may not read cannot sign in', async () => {
+  const keys = ['writer-key-0123456789:write+record', 'chief-key-0123456789:admin'];
+  const server = await testApi({ store: createFakeStore(), keys });
+  const signIn = async (key: string) => server.app.inject({ method: 'POST', url: '/v1/session', payload: { key } });
+  const refused = await signIn('writer-key-0123456789');
+  expect([refused.statusCode, refused.headers['set-cookie']]).toEqual([403, undefined]);
+  expect(refused.json<{ detail: string }>().detail).toContain('the scope read');
+  expect((await signIn('chief-key-0123456789')).statusCode).toBe(200);
   await server.close();
 });
 

@@ -4,6 +4,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const SESSION_COOKIE = 'turnstream_session';
+/** Header of answers to a browser that was recognized by its session, which its pages cannot read. */
+export const SESSION_HEADER = 'x-turnstream-session';
 /** How long a sign-in lasts, s. */
 export const SESSION_SECONDS = 12 * 3_600;
 

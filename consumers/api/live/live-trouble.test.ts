@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outgoing } from '../../../infra/testing/events.ts';
+import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import type { EventStream } from '../../../infra/testing/event-stream.ts';
 import { type ServerSentEvent } from '../../../infra/testing/event-stream.ts';
 import { createFakeStore } from '../../../infra/testing/fake-store.ts';
@@ -76,6 +76,23 @@ describe('GET /v1/live during failures', () => {
     const stream = await open('', { 'last-event-id': 'rollouts/0/0,rollouts/1/0,rollouts/2/0,rollouts/3/0' });
     await stream.next();
     expect(await stream.next()).toMatchObject({ event: 'closing', data: { reason: expect.not.stringContaining('secret') as string } });
+  });
+
+  it('reads missed events only in the topics of the selected types', async () => {
+    const reader = log.reader();
+    const asked: string[] = [];
+    const readToEnd: typeof reader.readToEnd = async (topic, options) => {
+      asked.push(topic);
+      return reader.readToEnd(topic, options);
+    };
+    await start({ source: { log: { ...reader, readToEnd }, events: codecReader(log.codec) } });
+    await write('a.0');
+    await log.writer().append([outgoing('StepCompleted', randomEvent('StepCompleted', seeded(1), { run_id: 'run-a' }))]);
+    const beginnings = ['rollouts', 'training'].flatMap((topic) => [0, 1, 2, 3].map((partition) => `${topic}/${partition}/0`));
+    const stream = await open('?type=StepCompleted', { 'last-event-id': beginnings.join(',') });
+    await stream.next();
+    expect(await stream.next()).toMatchObject({ event: 'StepCompleted' });
+    expect(asked).toEqual(['training']);
   });
 
   it('sends a closing event when the server stops', async () => {

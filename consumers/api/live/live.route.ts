@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { publishedSchemas, type EventTopic } from '../../../schemas/generated/events.ts';
+import { topicOf } from '../../../schemas/subjects.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { EventReader, Logger, LogReader, Position, Store } from '../../../streams/core/ports.ts';
 import { batchesOf, type ReadRange } from '../../../streams/core/read-log.ts';
@@ -126,15 +127,19 @@ async function serve(hub: Hub, { reply, resume, filter }: Visit): Promise<void> 
   startStream(reply);
   client.startAt(startOf(live, resume));
   if (resume === undefined) client.goLive();
-  else await catchUp(deps, client);
+  else await catchUp(deps, client, topicsOf(filter));
 }
 
+/** The topics of the selected types: the client missed nothing in the others. */
+const topicsOf = ({ types }: LiveFilter): readonly EventTopic[] =>
+  types.length === 0 ? liveTopics : [...new Set(types.map((type) => topicOf[type]))];
+
 /** Sends the events between the client's positions and the end of the log, until the client is live. */
-async function catchUp(deps: LiveDeps, client: LiveClient): Promise<void> {
+async function catchUp(deps: LiveDeps, client: LiveClient, topics: readonly EventTopic[]): Promise<void> {
   try {
     do {
       client.hold();
-      for (const topic of liveTopics) await readMissed(deps, client, topic);
+      for (const topic of topics) await readMissed(deps, client, topic);
     } while (client.open() && !client.goLive());
   } catch (error) {
     deps.logger.warn({ err: error }, 'a live client could not be given what it missed');

@@ -2,11 +2,10 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { RECENT, type AdvisoryFacts, type StepFigures, type WholeRun } from './advisories.ts';
-import { readWeather, type WeatherReport } from './weather.reader.ts';
+import { readOutages } from './outages.reader.ts';
 
 /** No rule needs the discards of older versions; versions without a step are a few at most. */
 const WITH_DISCARDS = 2 * RECENT;
-const WEATHER_POINTS = 240;
 
 /** The newest steps. */
 const stepsSql = `
@@ -36,9 +35,10 @@ const wholeSql = `
     )
   )`;
 
+/** An evaluation's own worker has an addressee: it does not work for the run, and it ends with the evaluation. */
 const beatsSql = `
   select toString(worker_id) as worker_id, toUnixTimestamp64Milli(max(occurred_at)) as at_ms, argMax(running, occurred_at) as running
-  from heartbeats where run_id = {run:String} group by worker_id order by at_ms desc limit 1000`;
+  from heartbeats where run_id = {run:String} and addressee = '' group by worker_id order by at_ms desc limit 1000`;
 
 /** The newest heartbeat of all runs follows from the parts of the table, without reading it. */
 const runSql = `
@@ -68,21 +68,17 @@ const noSteps: WholeRun = {
 };
 
 export async function readFacts(store: Store, run: string): Promise<ReadFacts> {
-  const [steps, [whole = noSteps], beats, [state], weather] = await Promise.all([
+  const [steps, [whole = noSteps], beats, [state], ofTools] = await Promise.all([
     readRows<StepFigures>(store, stepsSql, { run }),
     readRows<WholeRun>(store, wholeSql, { run }),
     readRows<AdvisoryFacts['beats'][number]>(store, beatsSql, { run }),
     readRows<RunClock>(store, runSql, { run }),
-    readWeather(store, run, { points: WEATHER_POINTS }),
+    readOutages(store, run),
   ]);
-  const figures = { run, steps, whole, beats, outages: weather.outages, called_until_ms: endOfCalls(weather) };
+  const figures = { run, steps, whole, beats, ...ofTools };
   return {
     facts: { ...figures, is_running: Boolean(state?.is_running), max_staleness: state?.max_staleness ?? 0 },
     now_ms: state?.now_ms ?? 0,
     stored_until_ms: state?.stored_until_ms ?? 0,
   };
 }
-
-/** -Infinity if there is none. */
-const endOfCalls = ({ items, every_s }: WeatherReport): number =>
-  Math.max(...items.map(({ at }) => Date.parse(at ?? ''))) + every_s * 1_000;

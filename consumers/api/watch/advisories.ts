@@ -3,6 +3,7 @@
 // only given to a run without alarms.
 import { incarnationOf } from '../../../streams/trajectory/worker-id.ts';
 import type { RowOf } from '../columns.ts';
+import { QUIET_MS } from './outages.ts';
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 
 type AdvisoryRow = RowOf<typeof advisoryColumns>;
@@ -46,6 +47,8 @@ export interface AdvisoryFacts {
   readonly steps: readonly StepFigures[];
   readonly whole: WholeRun;
   readonly outages: readonly Outage[];
+  /** Tools that have not worked since their newest outage. */
+  readonly still_out: readonly string[];
   /** End of the newest span with a call of a tool, ms since 1970; -Infinity if there is none. */
   readonly called_until_ms: number;
   /** Time of the newest heartbeat of each worker, ms since 1970. */
@@ -143,12 +146,12 @@ const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
 };
 
 /**
- * True if the run is over, or a heartbeat is more than a minute newer than the end of the outage. In a run without heartbeats, the calls of
- * its tools stand for them.
+ * True if the run is over, or a heartbeat is more than a minute newer than the end of the outage; more than ten minutes for a tool that has
+ * not worked since, which may be called rarely. In a run without heartbeats, the calls of its tools stand for them.
  */
-function isPast({ beats, is_running, called_until_ms }: AdvisoryFacts, to: string | null): boolean {
+function isPast({ beats, is_running, called_until_ms, still_out }: AdvisoryFacts, { tool, to }: Outage): boolean {
   const until = beats.length === 0 ? called_until_ms : Math.max(...beats.map(({ at_ms }) => at_ms));
-  return !is_running || until - Date.parse(to ?? '') > SILENT_MS;
+  return !is_running || until - Date.parse(to ?? '') > (still_out.includes(tool) ? QUIET_MS : SILENT_MS);
 }
 
 /** The current outages and the newest past ones, newest first. Only the newest outage of a tool can be current. */
@@ -156,7 +159,7 @@ function reportedOutages(facts: AdvisoryFacts): readonly { readonly outage: Outa
   const newestFirst = [...facts.outages].sort((a, b) => Date.parse(b.to ?? '') - Date.parse(a.to ?? ''));
   const all = newestFirst.map((outage) => ({
     outage,
-    isOver: newestFirst.find(({ tool }) => tool === outage.tool) !== outage || isPast(facts, outage.to),
+    isOver: newestFirst.find(({ tool }) => tool === outage.tool) !== outage || isPast(facts, outage),
   }));
   const past = all.filter(({ isOver }) => isOver).slice(0, PAST_OUTAGES);
   return all.filter((one) => !one.isOver || past.includes(one));
@@ -238,7 +241,7 @@ const silentWorker: AdvisoryRule = ({ run, is_running, beats, heard_until_ms }) 
     .map(({ worker_id, at_ms, running }) => {
       const silence = Math.round((until - at_ms) / 1_000).toLocaleString('en-US');
       const detail = `It has sent no heartbeat for ${silence} s; it was running ${running} trajectories.`;
-      const sql = `SELECT worker_id, max(occurred_at) AS last FROM heartbeats WHERE run_id = '${run}' GROUP BY worker_id ORDER BY last`;
+      const sql = `SELECT worker_id, max(occurred_at) AS last FROM heartbeats WHERE run_id = '${run}' AND addressee = '' GROUP BY worker_id ORDER BY last`;
       return {
         rule: 'silent-worker',
         severity: 'warning',

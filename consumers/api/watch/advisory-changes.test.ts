@@ -33,13 +33,22 @@ describe('changes of advisories', () => {
     expect(events([over, over, over]).flat()).toEqual([]);
   });
 
-  it('end when the run is no longer checked', () => {
-    expect(events([look('one'), look('one'), [], []])).toEqual([[], ['began one'], [], ['ended one']]);
+  it('stay as they are while the run is not checked', () => {
+    expect(events([look('one'), look('one'), [], [], [], look('one'), look(), look()])).toEqual([
+      ...[[], ['began one'], [], [], [], [], [], ['ended one']],
+    ]);
+  });
+
+  it('have a text without markup, mentions, and hidden characters', () => {
+    const named = look('The tool <!channel> & \u202Ea\nb is out');
+    const [, [began] = []] = follow([named, named]);
+    expect(began?.text).toBe('a: alarm: The tool &lt;!channel&gt; &amp; ‹U+202E›a‹U+000A›b is out. x');
+    expect(began?.title).toBe('The tool <!channel> & \u202Ea\nb is out');
   });
 
   it('have their start, the newest figures, and a line of text for people', () => {
     const at = (detail: string): readonly RunFindings[] => [{ run_id: 'a', items: [finding('one', detail)] }];
-    const [, [began] = [], , , [ended] = []] = follow([at('5 %'), at('6 %'), at('9 %'), [], []]);
+    const [, [began] = [], , , [ended] = []] = follow([at('5 %'), at('6 %'), at('9 %'), look(), look()]);
     expect(began).toEqual({
       ...{ event: 'began', run_id: 'a', rule: 'a-rule', severity: 'alarm', title: 'one', detail: '6 %', page: '/runs/a/curves' },
       ...{ sql: 'SELECT 1', since: 'look 0', at: 'look 1', text: 'a: alarm: one. 6 %' },

@@ -25,7 +25,7 @@ export interface AdvisoryMessage extends Omit<Advisory, 'is_over'> {
   readonly run_id: string;
   readonly since: string;
   readonly at: string;
-  /** A one-line summary for chats. */
+  /** A one-line summary for chats, without markup and hidden characters. */
   readonly text: string;
 }
 
@@ -38,9 +38,16 @@ interface AdvisoryChanges {
 const identityOf = ({ run_id, rule, title }: { readonly run_id: string; readonly rule: string; readonly title: string }): string =>
   JSON.stringify([run_id, rule, title]);
 
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
+const markOf = (hidden: string): string => `‹U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}›`;
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Names come from the log, and chats act on markup: `<!channel>` notifies everyone. */
+const plainText = (text: string): string => text.replace(HIDDEN, markOf).replace(/[&<>]/g, (sign) => ENTITIES[sign] ?? sign);
+
 function messageOf(event: AdvisoryMessage['event'], open: OpenAdvisory, at: string): AdvisoryMessage {
   const { run_id, rule, severity, title, detail, page, sql, since } = open;
-  const text = `${run_id}: ${event === 'began' ? severity : 'over'}: ${title}. ${detail}`;
+  const text = plainText(`${run_id}: ${event === 'began' ? severity : 'over'}: ${title}. ${detail}`);
   return { event, run_id, rule, severity, title, detail, page, sql, since, at, text };
 }
 
@@ -50,9 +57,10 @@ function currentOf(looked: readonly RunFindings[], at: string): Map<string, Open
   return new Map(all.filter(({ is_over }) => !is_over).map((one) => [identityOf(one), one]));
 }
 
-/** A finished run is not checked, so its advisories end. */
+/** Nothing is known about a run that was not checked: its advisories stay as they are. */
 export function changesOf(before: readonly OpenAdvisory[], looked: readonly RunFindings[], at: string): AdvisoryChanges {
   const found = currentOf(looked, at);
+  const checked = new Set(looked.map(({ run_id }) => run_id));
   const open: OpenAdvisory[] = [];
   const messages: AdvisoryMessage[] = [];
   for (const one of before) {
@@ -62,7 +70,8 @@ export function changesOf(before: readonly OpenAdvisory[], looked: readonly RunF
       const told = { ...now, since: one.since, isTold: true };
       if (!one.isTold) messages.push(messageOf('began', told, at));
       open.push(told);
-    } else if (one.isTold && one.isMissed) messages.push(messageOf('ended', one, at));
+    } else if (one.isTold && !checked.has(one.run_id)) open.push(one);
+    else if (one.isTold && one.isMissed) messages.push(messageOf('ended', one, at));
     else if (one.isTold) open.push({ ...one, isMissed: true });
   }
   return { open: [...open, ...found.values()], messages };

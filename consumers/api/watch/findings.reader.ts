@@ -30,17 +30,29 @@ export async function readFindings(store: Store, run: string, countBehind: Count
   return { run_id: run, items: gravestFirst([...items, ...lag]), outages, behind };
 }
 
-/** Unfinished runs with an event in the last day. */
-const runningSql = `
-  select toString(run_id) as run_id from run_events
-  group by run_id having countIf(event = 'started') > 0 and argMax(event, sequence) != 'finished'
-    and (max(at) > now() - interval 1 day or run_id in (select run_id from heartbeats where occurred_at > now() - interval 1 day))
-  order by max(at) desc limit 50`;
+const lastDay = (table: string, time: string): string => `run_id in (select run_id from ${table} where ${time} > now() - interval 1 day)`;
 
-/** Advisories of all unfinished runs. */
+/** Unfinished runs in which anything happened in the last day, and the newest finished ones. */
+const watchedSql = `
+  select toString(run_id) as run_id, is_finished
+  from (
+    select run_id, argMax(event, sequence) = 'finished' as is_finished, max(at) as newest
+    from run_events group by run_id having countIf(event = 'started') > 0
+  )
+  where is_finished or newest > now() - interval 1 day
+    or ${lastDay('heartbeats', "addressee = '' and occurred_at")} or ${lastDay('steps', 'at')} or ${lastDay('trajectories', 'occurred_at')}
+  order by newest desc limit 50 by is_finished`;
+
+interface RunToWatch {
+  readonly run_id: string;
+  readonly is_finished: number | boolean;
+}
+
+/** Advisories of all unfinished runs in which anything happened in the last day. Finished runs have none. */
 export async function readAllFindings(store: Store, countBehind: CountBehind): Promise<readonly RunFindings[]> {
   const found: RunFindings[] = [];
-  const runs = await readRows<{ run_id: string }>(store, runningSql);
-  for (const { run_id } of runs) found.push(await readFindings(store, run_id, countBehind));
+  for (const { run_id, is_finished } of await readRows<RunToWatch>(store, watchedSql)) {
+    found.push(is_finished ? { run_id, items: [] } : await readFindings(store, run_id, countBehind));
+  }
   return found;
 }

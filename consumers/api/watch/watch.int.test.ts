@@ -139,6 +139,10 @@ describe('a run that is watched', () => {
     expect(outages).toHaveLength(1);
     expect(outages[0]).toMatchObject({ tool: 'search' });
     expect(outages[0]?.['from_step']).toBeGreaterThan(0);
+    for (const points of [2, 2_000]) expect((await ask(`tools/series?points=${points}`)).outages).toEqual(outages);
+    const [from, to] = ['2026-11-20T09:50:00Z', '2026-11-20T10:00:00Z'];
+    expect((await ask(`tools/series?from=${from}&to=${to}`)).outages).toEqual(outages);
+    expect((await ask('tools/series?to=2026-11-20T09:00:00Z')).outages).toEqual([]);
     const { items } = await ask('advisories');
     expect(items.map(({ rule }) => rule)).toContain('tool-outage');
     const evidence = async (query: unknown) => server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query } });
@@ -160,8 +164,10 @@ describe('a run that is watched', () => {
     const steps = `number + 1, number + 1, ${at}, if(number between 120 and 139, 0.9, 0.1), if(number < 20, 1, 0.01), 1, 1`;
     await add('steps', 'step, sequence, at, reward_mean, entropy, wait_ms, train_ms', `${steps}, ${place} from numbers(3000)`);
     await add('heartbeats', 'worker_id, running, occurred_at', `'only~a', 3, ${at}, ${place} from numbers(1)`);
+    await add('heartbeats', 'worker_id, addressee, running, occurred_at', `'own', 'eval-9', 3, ${at}, ${place} from numbers(1)`);
     const { items, state } = (await ask('advisories', 'went-on')) as WatchAnswer & { readonly state: Readonly<Record<string, unknown>> };
     expect(items.map(({ rule }) => rule)).toEqual(['reward-collapse', 'entropy-collapse', 'silent-worker']);
+    expect(items[2]?.['title']).toBe('The worker only~a is silent');
     expect(items[0]?.['detail']).toContain('steps 2981 to 3000 is 0.1; that of steps 121 to 140 was 0.9');
     expect(items[1]?.['detail']).toContain('of the 1 in steps 1 to 20');
     expect(state).toMatchObject({ trainer: 'silent', ledger_entry: 'RunContinued', continued: 1 });
@@ -190,12 +196,18 @@ describe('a run that is watched', () => {
   it('is checked with all unfinished runs only while it has recent events or heartbeats', async () => {
     const found = async () => (await readAllFindings(store, () => Promise.resolve(25_000))).map(({ run_id }) => run_id);
     const told = await found();
+    const worked = `insert into trajectories (run_id, trajectory_id, attempt, purpose, status, finished_at, occurred_at, _topic, _partition, _offset, _timestamp)
+      select {run:String}, 'late', 0, 'train', 'answered', now64(6), now64(6), 'turnstream.rollouts', 9, 900000, now64(3)`;
     const beat = `insert into heartbeats (run_id, worker_id, capacity, running, policy_version, occurred_at, _topic, _partition, _offset, _timestamp)
       select {run:String}, 'late', 8, 1, 9, now64(6), 'turnstream.rollouts', 1, 900000, now64(3)`;
     expect(told).not.toContain(longRun);
     await store.command(beat, { params: { run: longRun } });
-    expect(await found()).toEqual([...told, longRun].sort((a) => (a === longRun ? 1 : -1)));
+    expect((await found()).sort()).toEqual([...told, longRun].sort());
     await store.command("alter table heartbeats delete where worker_id = 'late' settings mutations_sync = 1");
+    await store.command(worked, { params: { run: longRun } });
+    expect((await found()).sort()).toEqual([...told, longRun].sort());
+    await store.command("alter table trajectories delete where trajectory_id = 'late' settings mutations_sync = 1");
+    expect((await found()).sort()).toEqual([...told].sort());
   });
 
   it('finds texts by page in the order of its turns', async () => {

@@ -125,8 +125,9 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 
 const weatherText = [
   'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, and three',
-  'times as many as usual or half of them. `usual_failure_rate` is the lower quartile of the spans. `from_step` and `to_step` are the',
-  'first and last step during the outage, or -1.',
+  'times as many as usual or half of them, more than chance explains. Outages are found in spans of a minute, longer ones in runs of weeks,',
+  'whatever `points` is, and last until four calls have worked or ten minutes have passed without calls. `usual_failure_rate` is the lower',
+  'quartile over parts of the run with 30 calls. `from_step` and `to_step` are the first and last step during the outage, or -1.',
 ].join(' ');
 
 const advisoriesText = [

@@ -5,8 +5,6 @@ import { adviseOn, adviseOnLag, type AdvisoryFacts, type StepFigures, type Whole
 import { columnsOfSpans } from './flow-merged.reader.ts';
 import { columnsOf, flowFates, type RowColumns } from './flow.reader.ts';
 import { trainerOf, type NewestEntry } from './trainer.reader.ts';
-import { outagesIn } from './weather.reader.ts';
-import { widthFor } from './width.ts';
 
 const step = (number: number, more: Partial<StepFigures> = {}): StepFigures => ({
   ...{ step: number, reward_mean: 0.6, entropy: 1.2, staleness_max: 1, unknown_tokens: 0, wait_ms: 100, train_ms: 300 },
@@ -36,7 +34,7 @@ function wholeOf(all: readonly StepFigures[]): WholeRun {
 
 const facts = (more: Partial<AdvisoryFacts> = {}): AdvisoryFacts => ({
   ...{ run: 'a', is_running: true, max_staleness: 4, steps: steps(), whole: wholeOf(more.steps ?? steps()) },
-  ...{ outages: [], called_until_ms: -Infinity, beats: [], heard_until_ms: 0 },
+  ...{ outages: [], still_out: [], called_until_ms: -Infinity, beats: [], heard_until_ms: 0 },
   ...more,
 });
 const rulesOf = (more: Partial<AdvisoryFacts>): readonly string[] => adviseOn(facts(more)).map(({ rule }) => rule);
@@ -121,6 +119,18 @@ describe('advisories', () => {
     expect([saidAt(10_000), saidAt(71_000)]).toEqual([false, true]);
   });
 
+  it('report an outage of a tool that has not worked since until it was not called for ten minutes', () => {
+    const outages = [outageOf('search', 10_000)];
+    const saidAt = (called_until_ms: number) => adviseOn(facts({ outages, still_out: ['search'], called_until_ms }))[0]?.is_over;
+    expect([saidAt(10_000), saidAt(610_000), saidAt(610_001)]).toEqual([false, false, true]);
+  });
+
+  it("do not count an evaluation's own workers in the evidence of a silent one", () => {
+    const [found] = adviseOn(facts({ heard_until_ms: 200_000, beats: [{ worker_id: 'one', at_ms: 100_000, running: 2 }] }));
+    expect(found?.rule).toBe('silent-worker');
+    expect(found?.sql).toContain("addressee = ''");
+  });
+
   it('have only the calls of the outage in its evidence', () => {
     const [found] = adviseOn(facts({ outages: [outageOf('search', 10_000)] }));
     expect(found?.sql).toContain("occurred_at >= parseDateTime64BestEffort('1970-01-01T00:00:00.000Z', 3, 'UTC')");
@@ -180,57 +190,6 @@ describe('advisories', () => {
         for (const { detail } of found) expect(detail).not.toMatch(/NaN|undefined/);
       }),
     );
-  });
-});
-
-const span = (minute: number, calls: number, failed: number) => ({
-  ...{ tool: 'search', calls, failed, ms_p50: 1, ms_p95: 2 },
-  at: new Date(minute * 60_000).toISOString(),
-});
-
-describe('outages', () => {
-  it('are the spans in which a tool fails far more than usual', () => {
-    const calm = Array.from({ length: 10 }, (_, at) => span(at, 100, 2));
-    expect(outagesIn(calm, 60)).toEqual([]);
-    const out = [...calm.slice(0, 4), span(4, 100, 80), span(5, 100, 90), ...calm.slice(6)];
-    expect(outagesIn(out, 60)).toEqual([
-      {
-        ...{ tool: 'search', calls: 200, failed: 170, usual_failure_rate: 0.02 },
-        ...{ from: new Date(240_000).toISOString(), to: new Date(360_000).toISOString() },
-      },
-    ]);
-  });
-
-  it('are two when the tool worked, or was not called, between them; one failed call is no outage', () => {
-    const spans = [
-      span(0, 9, 9),
-      span(1, 9, 0),
-      span(2, 9, 9),
-      span(30, 9, 9),
-      span(31, 9, 0),
-      span(32, 9, 0),
-      span(33, 9, 0),
-      span(34, 9, 0),
-      span(60, 1, 1),
-    ];
-    expect(outagesIn(spans, 60).map(({ calls }) => calls)).toEqual([9, 9, 9]);
-    expect(outagesIn([], 60)).toEqual([]);
-  });
-
-  it('are found when a tool fails from the start, and last as long as it is out', () => {
-    const out = Array.from({ length: 40 }, (_, at) => span(at, 10, 9));
-    expect(outagesIn(out, 60).map(({ calls }) => calls)).toEqual([400]);
-    const later = Array.from({ length: 40 }, (_, at) => span(at, 10, at < 4 ? 0 : 8));
-    expect(outagesIn(later, 60).map(({ calls, to }) => [calls, to])).toEqual([[360, new Date(40 * 60_000).toISOString()]]);
-  });
-
-  it('are none when a third of the calls of a tool always fails', () => {
-    const spans = Array.from({ length: 40 }, (_, at) => span(at, 30, 10));
-    expect(outagesIn(spans, 60)).toEqual([]);
-  });
-
-  it('are found in spans of a round width', () => {
-    expect([widthFor(100, 240), widthFor(3_600, 240), widthFor(86_400 * 300, 10)]).toEqual([1, 30, 86_400 * 30]);
   });
 });
 

@@ -13,13 +13,15 @@ import { createWebhook } from '../../web/webhook.ts';
 import { watchAdvisories } from './advisory-watch.ts';
 
 const taken: string[] = [];
+const texts: string[] = [];
 let status = 200;
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const { event, run_id, title } = JSON.parse(Buffer.concat(chunks).toString()) as AdvisoryMessage;
+    const { event, run_id, title, text, url } = JSON.parse(Buffer.concat(chunks).toString()) as AdvisoryMessage & { readonly url: string };
     taken.push(`${event} ${run_id} ${title}`);
+    texts.push(text, url);
     response.writeHead(status).end();
   });
 });
@@ -53,7 +55,8 @@ async function watch(looks: readonly (readonly RunFindings[] | Error)[], name = 
     if (next instanceof Error) throw next;
     return next ?? [];
   };
-  const watching = watchAdvisories({ look, webhook, path: join(folder, name), clock, logger, metrics }, end.signal);
+  const address = 'https://runs.example';
+  const watching = watchAdvisories({ look, webhook, address, path: join(folder, name), clock, logger, metrics }, end.signal);
   for (let number = 0; number < looks.length; number += 1) {
     await expect.poll(() => clock.sleepers()).toBe(1);
     await clock.advance(15_000);
@@ -74,6 +77,12 @@ describe('the watch over advisories', () => {
   it('sends one message when an advisory begins and one when it ends, despite an outage of the store', async () => {
     const looks = [looked('one'), looked('one'), new Error('away'), looked('one'), looked('one'), looked(), looked(), looked()];
     expect(await watch(looks)).toEqual({ taken: ['began a one', 'ended a one'], warnings: 0, outcomes: ['delivered', 'delivered'] });
+  });
+
+  it('links to the page of the dashboard', async () => {
+    texts.length = 0;
+    await watch([looked('one'), looked('one')], 'linked.json');
+    expect(texts).toEqual(['a: alarm: one. x https://runs.example/runs/a/curves', 'https://runs.example/runs/a/curves']);
   });
 
   it('repeats no message after a restart, and reports what ended meanwhile', async () => {

@@ -13,6 +13,8 @@ export interface AdvisoryWatch {
   /** Advisories of the unfinished runs. */
   readonly look: () => Promise<readonly RunFindings[]>;
   readonly webhook: Webhook;
+  /** Address of the dashboard, without a slash at the end. */
+  readonly address: string;
   /** File that records the sent messages. */
   readonly path: string;
   readonly clock: Clock;
@@ -38,10 +40,11 @@ export async function watchAdvisories(watch: AdvisoryWatch, signal: AbortSignal)
 }
 
 async function lookOnce(watch: AdvisoryWatch, before: readonly OpenAdvisory[], signal: AbortSignal): Promise<readonly OpenAdvisory[]> {
-  const { webhook, path, clock, logger, metrics } = watch;
+  const { webhook, address, path, clock, logger, metrics } = watch;
   const { open, messages } = changesOf(before, await watch.look(), new Date(clock.now()).toISOString());
   for (const message of messages) {
-    const sent = await webhook.send(message, signal);
+    const url = `${address}${message.page}`;
+    const sent = await webhook.send({ ...message, url, text: `${message.text} ${url}` }, signal);
     if (signal.aborted) return before;
     metrics.count('webhook_messages_total', { outcome: sent.ok ? 'delivered' : 'failed' });
     const { run_id, rule, event } = message;

@@ -70,7 +70,8 @@ export const apiRole: RoleMain = async (context, signal) => {
     logger.info({ url, ...link }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });
     const watch = setInterval(() => void reportHealth(probes, report, signal), LOOK_MS);
-    await Promise.all([aborted(signal), tellOfAdvisories(context, () => readAllFindings(store, behind), signal)]).finally(() => {
+    const told = { look: () => readAllFindings(store, behind), address: config.apiPublicUrl === '' ? url : config.apiPublicUrl };
+    await Promise.all([aborted(signal), tellOfAdvisories(context, told, signal)]).finally(() => {
       clearInterval(watch);
     });
     report({ state: 'stopping', detail: '', figures: {} });
@@ -97,11 +98,15 @@ const WEBHOOK_RETRIES = 5;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /** Sends advisories to the configured webhook, if there is one, until the signal aborts. */
-async function tellOfAdvisories({ config, logger, metrics }: RoleContext, look: AdvisoryWatch['look'], signal: AbortSignal): Promise<void> {
+async function tellOfAdvisories(
+  { config, logger, metrics }: RoleContext,
+  told: Pick<AdvisoryWatch, 'look' | 'address'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { webhookUrl: url, webhookHosts: allowed } = config;
   if (url === '') return;
   const webhook = createWebhook({ url, allowed, retries: WEBHOOK_RETRIES, timeoutMs: WEBHOOK_TIMEOUT_MS, random: Math.random });
   const path = join(config.dataDir, 'advisories.json');
-  await watchAdvisories({ look, webhook, path, clock: systemClock, logger, metrics }, signal);
+  await watchAdvisories({ ...told, webhook, path, clock: systemClock, logger, metrics }, signal);
   await webhook.close();
 }
