@@ -26,6 +26,13 @@ const TOPS_OF_LINE = `(() => {
   });
 })()`;
 
+/** Runs in the page: whether each caption has the last values, which are also in the label of its chart. */
+const SHOWS_LAST_VALUES = `[...document.querySelectorAll('.chart')].every((chart) => {
+  const [said] = chart.querySelector('[role=img]').ariaLabel.split(' at step ');
+  const values = said.slice(said.indexOf(': ') + 2).split(', ').map((part) => part.slice(part.indexOf(' ') + 1));
+  return [...chart.querySelectorAll('output')].every((output, at) => output.textContent === values[at]);
+})`;
+
 describe.skipIf(!hasChromium)('the dashboard in depth', () => {
   const journey = startJourneys();
   const { open } = journey;
@@ -90,6 +97,30 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await press('Escape');
     await journey.page.locator('dialog').waitFor({ state: 'detached' });
     expect(journey.page.url()).toContain('/t/');
+  });
+
+  it('has the last values in the captions of its charts again after the cursor left, also of other steps', async () => {
+    const showsLast = () => journey.page.evaluate<boolean>(SHOWS_LAST_VALUES);
+    await open(run);
+    await journey.page.locator('.chart').nth(8).waitFor();
+    await expect.poll(showsLast).toBe(true);
+    await journey.page.locator('.u-over').first().hover();
+    await expect.poll(showsLast).toBe(false);
+    await journey.page.mouse.move(0, 0);
+    await expect.poll(showsLast).toBe(true);
+    const zoomed = "void (history.pushState(null, '', '?from=1000&to=1200'), dispatchEvent(new PopStateEvent('popstate')))";
+    await journey.page.evaluate<undefined>(zoomed);
+    await text('Steps 1,000 to 1,200, every step');
+    await expect.poll(showsLast).toBe(true);
+  });
+
+  it('has the selected turn in its address after a key was held', async () => {
+    await open(`${run}/t/${longTrajectory}?view=waterfall&turn=0`);
+    await expect.poll(selected).toBe('0');
+    for (let at = 0; at < 300; at += 1) await press('j');
+    const inAddress = () => new URL(journey.page.url()).searchParams.get('turn');
+    await expect.poll(async () => (await selected()) === inAddress()).toBe(true);
+    expect(Number(inAddress())).toBeGreaterThan(200);
   });
 
   it('compares two marked attempts beyond their first turns', async () => {

@@ -4,6 +4,7 @@ import { topicOf } from '../../schemas/subjects.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
+import { turn } from '../testing/rollout-events.ts';
 
 describe.skipIf(!hasChromium)('the lists of the dashboard', () => {
   const journey = startJourneys({ short: true });
@@ -101,6 +102,60 @@ describe.skipIf(!hasChromium)('the lists of the dashboard', () => {
     await journey.page.waitForURL(/types=/);
     const shown = new URL(journey.page.url()).searchParams.get('types')?.split(',');
     expect([shown?.includes('RunRewound'), shown?.includes('BatchLeased')]).toEqual([false, true]);
+  });
+
+  function write(tool: string, count: number) {
+    const event = turn({ run: storyRun, trajectory: 'tailed.0', sequence: 1 }, 1, { tool });
+    return journey.world.log.writer().append(Array.from({ length: count }, () => outgoing('TurnRecorded', event)));
+  }
+
+  it('keeps the events that its filters select, however many others follow', async () => {
+    await open('/live?tool=rare');
+    await isLive();
+    await write('rare-first', 1);
+    for (let part = 0; part < 11; part += 1) await write('search', 200);
+    await write('rare-last', 1);
+    await journey.page.locator('.tail-row', { hasText: 'rare-last' }).waitFor();
+    expect(await journey.page.locator('.tail-row', { hasText: 'rare-first' }).count()).toBe(1);
+  });
+
+  it('stops following when the reader scrolls down, and shows the newest event when it follows again', async () => {
+    await open('/live');
+    await isLive();
+    await write('search', 100);
+    await journey.page.getByText('100 of the newest events').waitFor();
+    await journey.page.locator('.tail').hover();
+    await journey.page.mouse.wheel(0, 400);
+    await journey.page.waitForURL(/paused=1/);
+    await write('newest', 1);
+    await button('1 since: show').click();
+    await journey.page.locator('.tail-row[aria-rowindex="1"]', { hasText: 'newest' }).waitFor();
+  });
+
+  it('does not list or count what was written while its tab was hidden for long, and says so', async () => {
+    const hideForLong = async () => {
+      const dispatch = "document.dispatchEvent(new Event('visibilitychange'))";
+      const define = "Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden, configurable: true })";
+      await journey.page.evaluate<undefined>(`void (${define}, (globalThis.isHidden = true), ${dispatch})`);
+      await journey.page.locator('.top .live', { hasText: '○' }).waitFor();
+      await write('search', 1);
+      const asked = journey.page.waitForRequest(/\/v1\/live\?/);
+      await journey.page.evaluate<undefined>(
+        `void ((later) => (Date.now = () => later))(Date.now() + 3_600_000), void ((globalThis.isHidden = false), ${dispatch})`,
+      );
+      expect((await asked).url()).not.toContain('last_event_id');
+      await isLive();
+    };
+    await open('/live');
+    await isLive();
+    await hideForLong();
+    await journey.page.getByText('Events while this tab was hidden are not listed.').waitFor();
+    expect(await journey.page.locator('.tail-row').count()).toBe(0);
+    await open(`/runs/${storyRun}/steps`);
+    await isLive();
+    await hideForLong();
+    await button('more since: show').click();
+    await button('more since: show').waitFor({ state: 'detached' });
   });
 
   it('requests the bytes of one dead letter, in the list or not', async () => {

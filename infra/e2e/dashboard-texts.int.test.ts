@@ -88,6 +88,8 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
       );
     await journey.world.log.writer().append(events);
     await expect.poll(() => journey.page.locator('.tail-row').count()).toBeGreaterThan(10);
+    const hidden = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
+    expect(await journey.page.locator('.tail').innerText()).not.toMatch(hidden);
     expect(await journey.page.evaluate("'__hostile' in globalThis")).toBe(false);
     // every text was displayed
     await open(paths.at(-1) ?? '');
@@ -104,7 +106,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
       const pane = journey.page.locator('.pane');
       await pane.locator(`${head} bdi`, { hasText: '‹U+202E›' }).first().waitFor();
       expect(await pane.innerText()).toContain('‹U+FEFF›‹U+061C›‹U+00AD›‹U+034F›‹U+180E›‹U+2029›‹U+FE0F›‹U+E0041›‹U+E0100›');
-      expect(await pane.innerText()).not.toMatch(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u);
+      expect(await pane.innerText()).not.toMatch(hidden);
     }
     await open(run);
     await journey.page.locator('a[href*="trajectories?tool="] bdi', { hasText: '‹U+E0041›' }).first().waitFor();
@@ -197,6 +199,19 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
     await journey.page.reload();
     await journey.page.locator('tbody tr').first().waitFor();
     expect(journey.page.url()).not.toContain(key);
+  });
+
+  it('says which part of a page needs another key, and signs out', async () => {
+    journey.mayFail('status of 403', 'status of 404');
+    await journey.page.goto(`${journey.world.url}/compare?runs=${storyRun},another`);
+    expect(await journey.page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+    await journey.page.locator('input[type=password]').fill(key);
+    await journey.page.keyboard.press('Enter');
+    await journey.page.getByText('Sign in with a key that has the scope sql').waitFor();
+    await journey.page.getByRole('button', { name: 'Sign out' }).click();
+    await journey.page.locator('input[type=password]').waitFor();
+    await journey.page.goto(`${journey.world.url}/`);
+    await journey.page.locator('input[type=password]').waitFor();
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hold, KEPT_EVENTS, liveTypes, nothingHeld, summaryOf, typesIn, type LiveEvent } from './data/live-shapes.ts';
+import { fitsTail, hold, KEPT_EVENTS, liveTypes, nothingHeld, summaryOf, typesIn, type LiveEvent } from './data/live-shapes.ts';
 import { keyAfter } from './kit/window.ts';
 import { placesFor } from './shell/places.ts';
 
@@ -15,6 +15,18 @@ describe('live events', () => {
     expect([held.count, held.newest.length]).toEqual([count, KEPT_EVENTS]);
     expect([held.newest[0]?.offset, held.newest.at(-1)?.offset]).toEqual([count - KEPT_EVENTS, count - 1]);
     expect(nothingHeld).toEqual({ count: 0, newest: [] });
+  });
+
+  it('are listed by run, and by parts of the names of their worker and tool', () => {
+    const one = { ...event(1), event: { run_id: 'a', worker_id: 'worker-1', tool: 'search' } };
+    const none = { run: undefined, worker: undefined, tool: undefined };
+    expect([none, { ...none, run: 'a' }, { run: 'a', worker: '-1', tool: 'sea' }].map((filter) => fitsTail(one, filter))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    for (const other of [{ run: 'b' }, { worker: '2' }, { tool: 'x' }]) expect(fitsTail(one, { ...none, ...other })).toBe(false);
+    expect(fitsTail(event(1), { ...none, tool: 'x' })).toBe(false);
   });
 
   it('are of the types that the address names, and never of unknown ones', () => {

@@ -4,7 +4,7 @@ import { age, duration, figure, percent, versions } from './kit/format.ts';
 import { visible } from './kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from './kit/window.ts';
 import { columnsOf, placeOfStep, placesOf, stepOf, stepsBetween, zoomSteps } from './charts/columns.ts';
-import { axisIn, chartsLike, isEmpty, mainCharts, reduction, reductionOf } from './charts/figures.ts';
+import { axisIn, chartsLike, isEmpty, lastValueOf, mainCharts, reduction, reductionOf } from './charts/figures.ts';
 import { firstRequests } from './data/addresses.ts';
 import { isUnder, waitFor } from './data/answer-cache.ts';
 import type { ApiTrajectory, ApiTrajectoryReport } from './data/shapes.ts';
@@ -169,6 +169,12 @@ describe('curves', () => {
     const none = { ...curves, series: { b: [null, null] } };
     expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(none, { title: 'B', series: ['b'] })]).toEqual([false, true]);
     expect([isEmpty(none, { title: 'C', series: ['c'] }), axisIn(none, 'time'), axisIn(none, 'step')]).toEqual([false, 'step', 'step']);
+  });
+
+  it('end with their last value, of sparse charts the last one that was recorded', () => {
+    const sparse = { title: 'A', series: ['a'], sparse: true } as const;
+    expect([lastValueOf(curves, sparse, 'a'), lastValueOf(curves, { title: 'A', series: ['a'] }, 'a')]).toEqual([1, null]);
+    expect(lastValueOf(curves, sparse, 'b')).toBeUndefined();
   });
 
   it('copy no data, and have no band if each bucket is a single step', () => {

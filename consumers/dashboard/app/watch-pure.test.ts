@@ -6,7 +6,7 @@ import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './da
 import type { ApiCurves } from './data/shapes.ts';
 import type { ApiFlow } from './data/watch-shapes.ts';
 import { alignActs, diffWords } from './pages/align.ts';
-import { hexOf, headOf, verdictOf } from './pages/texts.ts';
+import { hexOf, headOf, patternOf, verdictOf } from './pages/texts.ts';
 
 describe('the flow', () => {
   const flowOf = (bars: readonly (readonly [number, number])[]): ApiFlow => ({
@@ -157,6 +157,15 @@ describe('bytes, excerpts, and runs side by side', () => {
   it('start shortly before the match', () => {
     expect(headOf(`${'a'.repeat(100)}NEEDLE`, 'needle')).toBe(`…${'a'.repeat(60)}NEEDLE`);
     expect(headOf('needle', 'NEEDLE')).toBe('needle');
+    // lower case makes this letter longer
+    expect(headOf(`${'İ'.repeat(100)}NEEDLE`, 'needle')).toBe(`…${'İ'.repeat(60)}NEEDLE`);
+  });
+
+  it('are searched for the text itself, at its own places', () => {
+    const found = (text: string, sought: string) => [...text.matchAll(patternOf(sought))].map(({ index }) => index);
+    expect(found('İİ needle Needle', 'NEEDLE')).toEqual([3, 10]);
+    expect(found('a.b a+b (a.b)', 'a.b')).toEqual([0, 9]);
+    for (const sought of ['(', '[', '\\', '/', '{2}', '^a|b$', '-']) expect(found(`x${sought}`, sought)).toEqual([1]);
   });
 
   it('share one x value per step', () => {

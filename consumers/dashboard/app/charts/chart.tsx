@@ -10,7 +10,7 @@ import { figure } from '../kit/format.ts';
 import { addKeyedChart } from './chart-keys.ts';
 import { colorOf, theme } from './colors.ts';
 import { columnsOf, placeOfStep, placesOf, stepOf, stepsBetween } from './columns.ts';
-import { evaluatedAt, isEmpty, type ChartAxis, type ChartSpec } from './figures.ts';
+import { evaluatedAt, isEmpty, lastValueOf, type ChartAxis, type ChartSpec } from './figures.ts';
 
 const HEIGHT = 168;
 const SYNC = 'steps';
@@ -88,8 +88,7 @@ function Figure({
   readonly others: readonly OtherCurves[];
 }): JSX.Element {
   const last = curves.steps.length - 1;
-  const lastOf = (name: string): string =>
-    figure(spec.sparse ? curves.series[name]?.findLast((value) => value !== null) : curves.series[name]?.[last]);
+  const lastOf = (name: string): string => figure(lastValueOf(curves, spec, name));
   const said = spec.series.map((name) => `${name} ${lastOf(name)}`).join(', ');
   return (
     <figure class="chart">
@@ -163,7 +162,7 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
     hooks: {
       drawClear: [(plot) => shade(plot, latest.current), (plot) => markEvaluations(plot, latest.current)],
       setSelect: [(plot) => zoomTo(plot, latest)],
-      setCursor: [(plot) => showValues(plot, latest.current)],
+      setCursor: [(plot) => showValues(plot, spec, latest.current)],
       ready: [(plot) => openOnClick(plot, latest)],
     },
   };
@@ -235,14 +234,16 @@ function shade(plot: UPlot, { outages, curves, axis }: Shown): void {
   ctx.restore();
 }
 
-/** Shows the values under the cursor in the caption. */
-function showValues(plot: UPlot, { curves, axis }: Shown): void {
+/** Shows the values under the cursor in the caption, and the last ones without a cursor. */
+function showValues(plot: UPlot, spec: ChartSpec, { curves, axis }: Shown): void {
   const figureBox = plot.root.closest('figure');
   if (figureBox === null) return;
   const { idx } = plot.cursor;
-  const at = idx ?? plot.data[0].length - 1;
-  for (const [index, output] of [...figureBox.querySelectorAll('output')].entries())
-    output.textContent = figure(plot.data[1 + 3 * index]?.[at]);
+  for (const [index, output] of [...figureBox.querySelectorAll('output')].entries()) {
+    const value = typeof idx === 'number' ? plot.data[1 + 3 * index]?.[idx] : lastValueOf(curves, spec, spec.series[index] ?? '');
+    // the text node stays the one that Preact updates
+    if (output.firstChild instanceof Text) output.firstChild.data = figure(value);
+  }
   figureBox.dataset['step'] =
     idx === null || idx === undefined ? '' : `step ${stepsBetween(curves, axis, [plot.data[0][idx] ?? 0, plot.data[0][idx] ?? 0])[1]}`;
 }

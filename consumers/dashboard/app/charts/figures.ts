@@ -93,6 +93,12 @@ export const reductionOf = (run: string, curves: ApiCurves): string =>
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
   series.every((name) => curves.series[name]?.every((value) => value === null) ?? false);
 
+/** The last value of a series; of a sparse chart, the last one that was recorded. */
+export function lastValueOf({ series }: Pick<ApiCurves, 'series'>, { sparse }: ChartSpec, name: string): unknown {
+  const values = series[name];
+  return sparse === true ? values?.findLast((value) => value !== null) : values?.at(-1);
+}
+
 /** Buckets that contain an evaluated version. */
 export const evaluatedAt = (curves: ApiCurves): readonly number[] =>
   (curves.series['heldout_f1'] ?? []).flatMap((value, at) => (value === null ? [] : [at]));

@@ -38,6 +38,21 @@ export const hold = ({ count, newest }: HeldEvents, event: LiveEvent): HeldEvent
   newest: [...newest, event].slice(-KEPT_EVENTS),
 });
 
+/** What the list is limited to: a run, and parts of the names of a worker and a tool. */
+interface TailFilter {
+  readonly run: string | undefined;
+  readonly worker: string | undefined;
+  readonly tool: string | undefined;
+}
+
+export function fitsTail({ event }: LiveEvent, { run, worker, tool }: TailFilter): boolean {
+  const has = (name: string, part: string | undefined): boolean => {
+    const value = event[name];
+    return part === undefined || (typeof value === 'string' && value.includes(part));
+  };
+  return (run === undefined || event['run_id'] === run) && has('worker_id', worker) && has('tool', tool);
+}
+
 /** What a line shows of each type of event. */
 const told: Readonly<Record<string, readonly string[]>> = {
   TurnRecorded: ['turn', 'tool', 'tool_status', 'worker_id'],

@@ -1,18 +1,21 @@
 // The live stream: one connection for the current page, closed while the tab is hidden. Events only say that something changed; the page
-// then requests the affected data again, at most once a second.
+// then requests the affected data again. A tab that was hidden for long is not sent what it missed: it requests all of its data.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { refresh } from './answers.ts';
 import type { LiveEvent } from './live-shapes.ts';
+import { createReloads } from './reload-after.ts';
 
 export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
 /** Streams of this page that are open or connecting. */
 let streams = 0;
 
-const REFRESH_MS = 1_000;
 /** Wait after the API refused the stream, for example because too many are open. */
 const AGAIN_MS = 3_000;
+
+/** A tab that was hidden for a shorter time is sent what it missed, ms. */
+const RESUMES_MS = 60_000;
 
 interface LiveSubscription {
   readonly run?: string | undefined;
@@ -22,7 +25,7 @@ interface LiveSubscription {
   /** Whether to handle an event; all are handled by default. */
   readonly concerns?: (event: LiveEvent) => boolean;
   readonly onEvent?: (event: LiveEvent) => void;
-  /** Called when events were missed: the log no longer has them, or this reader was too slow. */
+  /** Called when events were missed: the log no longer has them, this reader was too slow, or its tab was hidden. */
   readonly onGap?: (what: string) => void;
   readonly paused?: boolean;
 }
@@ -37,23 +40,15 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
     }
     let counted = false;
     let source: EventSource | undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
     let last = '';
+    let hiddenAtMs = Date.now();
     const addressesOf = (type: string): readonly string[] =>
       Array.isArray(refreshes)
         ? (refreshes as readonly string[])
         : ((refreshes as Readonly<Record<string, readonly string[]>>)[type] ?? []);
-    const wanted = new Set<string>();
-    const later = (of: readonly string[]): void => {
-      for (const type of of) for (const address of addressesOf(type)) wanted.add(address);
-      if (wanted.size === 0) return;
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        refresh(...wanted);
-        wanted.clear();
-      }, REFRESH_MS);
-    };
+    const reload = createReloads(refresh);
+    const later = (of: readonly string[]): void => reload(of.flatMap(addressesOf));
     const open = (): void => {
       const query = new URLSearchParams({ ...(run === undefined ? {} : { run }), ...(last === '' ? {} : { last_event_id: last }) });
       for (const type of types) query.append('type', type);
@@ -92,9 +87,14 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
       if (streams === 0) liveState.value = 'off';
     };
     const onVisible = (): void => {
-      if (document.hidden) close();
-      else if (source === undefined) {
+      if (document.hidden) {
+        close();
+        hiddenAtMs = Date.now();
+      } else if (source === undefined) {
+        const missed = Date.now() - hiddenAtMs > RESUMES_MS;
+        if (missed) last = '';
         open();
+        if (missed) onGap?.('Events while this tab was hidden are not listed.');
         later(types);
       }
     };
@@ -102,7 +102,6 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
     document.addEventListener('visibilitychange', onVisible);
     return () => {
       document.removeEventListener('visibilitychange', onVisible);
-      clearTimeout(timer);
       close();
     };
   }, [key]);

@@ -1,4 +1,8 @@
 // The only way to call the API. The result is a value or a problem with a code; nothing is thrown into a page.
+import { signal } from '@preact/signals';
+
+/** True if the API has recognized this browser by its session, whose cookie scripts cannot read. */
+export const signedIn = signal(false);
 
 export interface ApiProblem {
   readonly status: number;
@@ -29,6 +33,7 @@ export async function askText(url: string, { method = 'GET', body, signal }: Api
       ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
+    if (answer.headers.has('x-turnstream-session')) signedIn.value = true;
     const text = await answer.text();
     return answer.ok ? { ok: true, value: text } : { ok: false, problem: problemOf(answer.status, text) };
   } catch {

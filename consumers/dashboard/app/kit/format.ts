@@ -15,6 +15,9 @@ export function figure(value: unknown, digits = 3): string {
   return trim(value, digits);
 }
 
+/** A number of events; Infinity if there may be more than were counted. */
+export const since = (events: number): string => (Number.isFinite(events) ? figure(events) : 'more');
+
 const trim = (value: number, digits: number): string => {
   const text = value.toFixed(digits);
   return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text;

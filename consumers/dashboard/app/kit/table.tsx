@@ -1,5 +1,6 @@
 // A table that renders all of its rows. Long lists render only a window of their rows instead.
 import type { ComponentChildren, JSX } from 'preact';
+import { visible } from './visible.ts';
 
 export interface TableColumn<R> {
   readonly name: string;
@@ -25,7 +26,7 @@ export const Table = <R,>({ label, rows, columns, keyOf, selected, onPoint }: Ta
         <tr>
           {columns.map(({ name, number, title }) => (
             <th key={name} class={number === true ? 'number' : ''} title={title}>
-              {name}
+              {visible(name)}
             </th>
           ))}
         </tr>

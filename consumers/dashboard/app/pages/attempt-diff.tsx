@@ -9,7 +9,8 @@ import { Text } from '../kit/parts.tsx';
 import { Failed, Loading } from '../kit/states.tsx';
 import { attemptName, type MarkedAttempt } from '../shell/attempt-names.ts';
 import { address } from '../shell/patterns.ts';
-import { alignActs, cutAt, diffWords, type AlignedPair, type TextPart } from './align.ts';
+import { alignActs, cutAt, type AlignedPair } from './align.ts';
+import { diffTurns, type DiffedPart } from './turn-diff.ts';
 
 const BLOCK_TURNS = 200;
 const fields = 'turn,text,tool,tool_status,tool_arguments,tool_result,reward';
@@ -65,6 +66,9 @@ function withBlock({ blocks }: DiffState, left: OpenTurns, right: OpenTurns): Di
   return { blocks: [...blocks, { left: left.turns, right: right.turns, pairs: shown }], rest };
 }
 
+const linkTo = (run: string, { trajectory_id, attempt }: MarkedAttempt, turn?: number): string =>
+  address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt, turn });
+
 interface AttemptDiffProps {
   readonly run: string;
   readonly left: ComparedAttempt;
@@ -101,14 +105,14 @@ export function AttemptDiff({ run, left, right }: AttemptDiffProps): JSX.Element
       <div class="diff">
         {[left, right].map((one) => (
           <h2 key={attemptName(one)}>
-            <a href={address('/runs/:run/t/:trajectory', { run, trajectory: one.trajectory_id }, { attempt: one.attempt })}>
-              {attemptName(one)}
+            <a href={linkTo(run, one)}>
+              <Text>{attemptName(one)}</Text>
             </a>{' '}
             <small>reward {figure(one.reward)}</small>
           </h2>
         ))}
         {state.blocks.map((block, at) => (
-          <Block key={at} block={block} />
+          <Block key={at} {...{ block, run, left, right }} />
         ))}
       </div>
       {loading && <Loading of={state.blocks.length === 0 ? 'both attempts' : 'more turns'} />}
@@ -127,30 +131,34 @@ export function AttemptDiff({ run, left, right }: AttemptDiffProps): JSX.Element
   );
 }
 
-const Block = ({ block: { left, right, pairs } }: { readonly block: DiffBlock }): JSX.Element => (
+interface BlockProps extends Pick<AttemptDiffProps, 'run' | 'left' | 'right'> {
+  readonly block: DiffBlock;
+}
+
+const Block = ({ block, run, left, right }: BlockProps): JSX.Element => (
   <>
-    {pairs.map((pair) => (
-      <PairOfTurns key={`${pair.left} ${pair.right}`} kind={pair.kind} left={left[pair.left]} right={right[pair.right]} />
+    {block.pairs.map((pair) => (
+      <PairOfTurns
+        key={`${pair.left} ${pair.right}`}
+        kind={pair.kind}
+        left={block.left[pair.left]}
+        right={block.right[pair.right]}
+        linkTo={(side, turn) => linkTo(run, side === 'left' ? left : right, turn)}
+      />
     ))}
   </>
 );
-
-const TEXT = 4_000;
-const textOf = (turn: ApiTurn | undefined): string =>
-  [turn?.text, turn?.tool_arguments, turn?.tool_result].filter(Boolean).join('\n').slice(0, TEXT);
 
 interface PairProps {
   readonly kind: string;
   readonly left: ApiTurn | undefined;
   readonly right: ApiTurn | undefined;
+  readonly linkTo: (side: 'left' | 'right', turn: number) => string;
 }
 
-function PairOfTurns({ kind, left, right }: PairProps): JSX.Element {
-  const both = useMemo(
-    () => (left !== undefined && right !== undefined ? diffWords(textOf(left), textOf(right)) : undefined),
-    [left, right],
-  );
-  const side = (turn: ApiTurn | undefined, parts: readonly TextPart[] | undefined): JSX.Element =>
+function PairOfTurns({ kind, left, right, linkTo: to }: PairProps): JSX.Element {
+  const [a = [], b = []] = useMemo(() => diffTurns(left, right), [left, right]);
+  const side = (turn: ApiTurn | undefined, parts: readonly DiffedPart[], link: (turn: number) => string): JSX.Element =>
     turn === undefined ? (
       <div class="turn none">no such turn</div>
     ) : (
@@ -159,23 +167,37 @@ function PairOfTurns({ kind, left, right }: PairProps): JSX.Element {
           Turn {turn.turn} {turn.tool !== '' && <Text>{turn.tool}</Text>}
         </b>{' '}
         {kind === 'same' && <small>same call</small>}
-        <pre tabIndex={0}>
-          {(parts ?? [{ text: textOf(turn), isOwn: false }]).map((part, at) =>
-            part.isOwn ? (
-              <mark key={at}>
-                <Text>{part.text}</Text>
-              </mark>
-            ) : (
-              <Text key={at}>{part.text}</Text>
-            ),
-          )}
-        </pre>
+        {parts.map((part) => (
+          <Part key={part.name} part={part} link={link(turn.turn)} />
+        ))}
       </div>
     );
   return (
     <>
-      {side(left, both?.[0])}
-      {side(right, both?.[1])}
+      {side(left, a, (turn) => to('left', turn))}
+      {side(right, b, (turn) => to('right', turn))}
     </>
   );
 }
+
+const Part = ({ part: { name, words, leftOut }, link }: { readonly part: DiffedPart; readonly link: string }): JSX.Element => (
+  <div>
+    <small>{name}</small>
+    <pre tabIndex={0}>
+      {words.map(({ text, isOwn }, at) =>
+        isOwn ? (
+          <mark key={at}>
+            <Text>{text}</Text>
+          </mark>
+        ) : (
+          <Text key={at}>{text}</Text>
+        ),
+      )}
+    </pre>
+    {leftOut > 0 && (
+      <p class="note">
+        {figure(leftOut)} more characters are not compared. <a href={link}>Whole turn</a>
+      </p>
+    )}
+  </div>
+);

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiPage } from '../data/shapes.ts';
-import { figure } from '../kit/format.ts';
+import { figure, since } from '../kit/format.ts';
 import { Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
@@ -42,7 +42,7 @@ export function DeadLetters(): JSX.Element {
   const pages = usePages<ApiDeadLetter>(`/v1/dead-letters?limit=100${reason === '' ? '' : `&reason=${encodeURIComponent(reason)}`}`);
   const open = parameter('open');
   const [news, setNews] = useState(0);
-  useLive({ types: ['DeadLettered'], onEvent: () => setNews((count) => count + 1) });
+  useLive({ types: ['DeadLettered'], onEvent: () => setNews((count) => count + 1), onGap: () => setNews(Infinity) });
   const at = pages.items.findIndex((letter) => placeOf(letter) === open);
   const step = (by: number): void => {
     const next = pages.items[Math.max(0, Math.min(pages.items.length - 1, at + by))];
@@ -99,7 +99,7 @@ export function DeadLetters(): JSX.Element {
               pages.again();
             }}
           >
-            {figure(news)} since: show
+            {since(news)} since: show
           </button>
         )}
       </div>

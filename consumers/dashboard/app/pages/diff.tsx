@@ -4,6 +4,7 @@ import { useAnswer } from '../data/answers.ts';
 import type { ApiTrajectoryReport } from '../data/shapes.ts';
 import { RunPage } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { attemptName, attemptOf, type MarkedAttempt } from '../shell/attempt-names.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 import { parameter } from '../shell/place.ts';
@@ -34,9 +35,9 @@ function Both({ run, left, right }: { readonly run: string; readonly left: Marke
   const a = useAnswer<ApiTrajectoryReport>(urlOf(run, left));
   const b = useAnswer<ApiTrajectoryReport>(urlOf(run, right));
   return (
-    <Waiting shown={a} of={attemptName(left)}>
+    <Waiting shown={a} of={visible(attemptName(left))}>
       {(one) => (
-        <Waiting shown={b} of={attemptName(right)}>
+        <Waiting shown={b} of={visible(attemptName(right))}>
           {(other) => <AttemptDiff run={run} left={withReward(one, left)} right={withReward(other, right)} />}
         </Waiting>
       )}

@@ -4,9 +4,10 @@ import { useAnswer } from '../data/answers.ts';
 import type { ApiPage } from '../data/shapes.ts';
 import { figure, percent } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
-import { Waiting } from '../kit/states.tsx';
+import { Failed, Waiting } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
 import { change, parameter } from '../shell/place.ts';
+import { useOlderPages } from './older-pages.ts';
 
 interface ComparedFigure {
   readonly name: string;
@@ -30,12 +31,20 @@ interface ApiComparison {
   readonly figures: readonly ComparedFigure[];
 }
 
+interface NamedEvaluation {
+  readonly evaluation_id: string;
+}
+
+const NEWEST = '/v1/evaluations?limit=30&fields=evaluation_id';
+
 export function EvaluationCompare({ evaluation }: { readonly evaluation: string }): JSX.Element {
   const other = parameter('with');
-  const all = useAnswer<ApiPage<{ readonly evaluation_id: string }>>('/v1/evaluations?limit=30&fields=evaluation_id');
+  const newest = useAnswer<ApiPage<NamedEvaluation>>(NEWEST);
+  const older = useOlderPages<NamedEvaluation>(NEWEST, newest.value?.next_cursor ?? null);
   const path = `/v1/evaluations/${encodeURIComponent(evaluation)}/compare?with=${encodeURIComponent(other ?? '')}`;
   const shown = useAnswer<ApiComparison>(other === undefined ? undefined : path);
-  const others = (all.value?.items ?? []).map(({ evaluation_id }) => evaluation_id).filter((id) => id !== evaluation);
+  const known = [...(newest.value?.items ?? []), ...older.items].map(({ evaluation_id }) => evaluation_id);
+  const others = [...new Set([...(other === undefined ? [] : [other]), ...known])].filter((id) => id !== evaluation);
   return (
     <section aria-label="Compared">
       <h2>Beside another</h2>
@@ -51,8 +60,14 @@ export function EvaluationCompare({ evaluation }: { readonly evaluation: string 
             <Text>{id}</Text>
           </button>
         ))}
-        {others.length === 0 && <span class="note">There is no other evaluation.</span>}
+        {others.length === 0 && older.isWhole && <span class="note">There is no other evaluation.</span>}
+        {!older.isWhole && (
+          <button type="button" class="chip" onClick={older.more} disabled={older.loading}>
+            More evaluations
+          </button>
+        )}
       </div>
+      {older.problem !== undefined && <Failed problem={older.problem} />}
       {other !== undefined && (
         <Waiting shown={shown} of="the difference">
           {(comparison) => <Paired of={comparison} />}

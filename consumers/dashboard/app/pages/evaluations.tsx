@@ -3,9 +3,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import { figure } from '../kit/format.ts';
+import { figure, since } from '../kit/format.ts';
 import { Badge, Stat, Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading, NotRecorded, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { Table, type TableColumn } from '../kit/table.tsx';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
@@ -60,7 +61,14 @@ interface Score {
 const pathOf = (evaluation: string): string => `/evaluations/${encodeURIComponent(evaluation)}`;
 
 const columns: readonly TableColumn<ApiEvaluation>[] = [
-  { name: 'Evaluation', of: ({ evaluation_id }) => <a href={pathOf(evaluation_id)}>{evaluation_id}</a> },
+  {
+    name: 'Evaluation',
+    of: ({ evaluation_id }) => (
+      <a href={pathOf(evaluation_id)}>
+        <Text>{evaluation_id}</Text>
+      </a>
+    ),
+  },
   { name: 'Status', of: ({ status }) => <Badge state={status} /> },
   { name: 'Run', of: ({ run_id }) => <a href={address('/runs/:run', { run: run_id })}>{run_id}</a> },
   { name: 'Version', number: true, of: ({ policy_version }) => (policy_version < 0 ? '–' : `v${policy_version}`) },
@@ -78,7 +86,8 @@ const NEWEST = '/v1/evaluations?limit=100';
 function useEvaluations(): LoadedPages<ApiEvaluation> {
   const pages = usePages<ApiEvaluation>(NEWEST);
   const [heard, setHeard] = useState(false);
-  useLive({ types: ['EvaluationStarted', 'EvaluationCompleted'], refreshes: [NEWEST], onEvent: () => setHeard(true) });
+  const hear = (): void => setHeard(true);
+  useLive({ types: ['EvaluationStarted', 'EvaluationCompleted'], refreshes: [NEWEST], onEvent: hear, onGap: hear });
   const newest = useAnswer<ApiPage<ApiEvaluation>>(heard ? NEWEST : undefined).value?.items ?? [];
   const known = new Set(newest.map(({ evaluation_id }) => evaluation_id));
   return { ...pages, items: [...newest, ...pages.items.filter(({ evaluation_id }) => !known.has(evaluation_id))] };
@@ -125,6 +134,7 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
     refreshes: [`${url}?`, `${url}/results`],
     concerns: ({ event }) => event['evaluation_id'] === id,
     onEvent: ({ type }) => setNews((count) => (type === 'AnswerScored' ? count + 1 : count)),
+    onGap: () => setNews(Infinity),
   });
   return (
     <>
@@ -132,7 +142,9 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
         {(value) => (
           <>
             <div class="head">
-              <h1>{value.evaluation_id}</h1>
+              <h1>
+                <Text>{value.evaluation_id}</Text>
+              </h1>
               <Badge state={value.status} />
               <small>
                 of <a href={address('/runs/:run', { run: value.run_id })}>{value.run_id}</a>,{' '}
@@ -164,7 +176,7 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
             scores.again();
           }}
         >
-          {figure(news)} since: show
+          {since(news)} since: show
         </button>
       )}
       {scores.problem !== undefined && <Failed problem={scores.problem} />}
@@ -205,7 +217,14 @@ const scoreColumns: readonly TableColumn<Score>[] = [
   { name: 'Status', of: ({ status }) => <Badge state={status} /> },
   { name: 'F1', number: true, of: ({ f1 }) => figure(f1) },
   { name: 'Exact', number: true, of: ({ em }) => figure(em) },
-  { name: 'Judge', of: ({ verdict, judge_reason }) => <span title={judge_reason.slice(0, 500)}>{verdict === '' ? '–' : verdict}</span> },
+  {
+    name: 'Judge',
+    of: ({ verdict, judge_reason }) => (
+      <span title={visible(judge_reason).slice(0, 500)}>
+        <Text>{verdict === '' ? '–' : verdict}</Text>
+      </span>
+    ),
+  },
 ];
 
 function Levels({ levels }: { readonly levels: readonly ApiLevel[] }): JSX.Element {

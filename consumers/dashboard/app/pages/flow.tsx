@@ -5,7 +5,7 @@ import { longestOf, packFlow } from '../charts/flow-layout.ts';
 import { refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiFlow } from '../data/watch-shapes.ts';
-import { figure } from '../kit/format.ts';
+import { figure, since } from '../kit/format.ts';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
@@ -21,14 +21,19 @@ export function FlowPage({ parts }: { readonly parts: PatternParts }): JSX.Eleme
   const until = parameter('until');
   const shown = useAnswer<ApiFlow>(runUrl(run, `/flow?limit=${MOST}${until === undefined ? '' : `&to=${encodeURIComponent(until)}`}`));
   const [news, setNews] = useState(0);
-  useLive({ run, types: ['TrajectoryFinished', 'StepCompleted'], onEvent: () => setNews((count) => count + 1) });
+  useLive({
+    run,
+    types: ['TrajectoryFinished', 'StepCompleted'],
+    onEvent: () => setNews((count) => count + 1),
+    onGap: () => setNews(Infinity),
+  });
   const showNews = (): void => {
     setNews(0);
     refresh(runUrl(run, '/flow'));
   };
   const beside = news > 0 && (
     <button type="button" class="chip live" onClick={showNews}>
-      {figure(news)} events since: show
+      {since(news)} events since: show
     </button>
   );
   return (

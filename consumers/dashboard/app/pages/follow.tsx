@@ -1,14 +1,12 @@
-// Follows a running attempt: each new turn is selected as it is recorded, until the reader selects another one.
+// Follows a running attempt: each new turn is selected as it is recorded, until the reader selects another one or scrolls. The page reloads
+// the turns.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { useLive } from '../data/live.ts';
 import type { ApiOutline } from '../data/shapes.ts';
 import { useKeys } from '../shell/keys.ts';
 import { change, parameter } from '../shell/place.ts';
 
 interface FollowProps {
-  readonly run: string;
-  readonly id: string;
   readonly outline: ApiOutline;
   /** Index of the selected turn. */
   readonly at: number;
@@ -16,6 +14,11 @@ interface FollowProps {
 }
 
 const stop = (): void => change({ follow: '' });
+
+/** A press in the list of turns or on the map takes over, also one that drags a scroll bar. */
+function stopInList({ target }: Event): void {
+  if (target instanceof Element && target.closest('.rows, .minimap') !== null) stop();
+}
 
 export function Follow(props: FollowProps): JSX.Element {
   const isOn = parameter('follow') === '1';
@@ -37,21 +40,21 @@ export function Follow(props: FollowProps): JSX.Element {
   );
 }
 
-function Following({ run, id, outline, at, select }: FollowProps): null {
+function Following({ outline, at, select }: FollowProps): null {
   const last = outline.turns - 1;
   const moves = useRef(0);
-  useLive({
-    ...{ run, types: ['TurnRecorded'], refreshes: [`/v1/trajectories/${encodeURIComponent(id)}/outline?`] },
-    concerns: ({ event }) => event['trajectory_id'] === id,
-  });
   useEffect(() => select(last), [last]);
   useEffect(() => {
     moves.current += 1;
     if (moves.current > 1 && at !== last) stop();
   }, [at]);
   useEffect(() => {
-    addEventListener('wheel', stop, { passive: true });
-    return () => removeEventListener('wheel', stop);
+    for (const scroll of ['wheel', 'touchmove']) addEventListener(scroll, stop, { passive: true });
+    addEventListener('pointerdown', stopInList);
+    return () => {
+      for (const scroll of ['wheel', 'touchmove']) removeEventListener(scroll, stop);
+      removeEventListener('pointerdown', stopInList);
+    };
   }, []);
   return null;
 }

@@ -77,7 +77,7 @@ function AlignedCalls({ run, attempts, calls }: AlignedCallsProps): JSX.Element 
           <tr>
             {attempts.map((one) => (
               <th key={attemptName(one)} scope="col">
-                {attemptName(one)} <small>reward {figure(one.reward)}</small>
+                <Text>{attemptName(one)}</Text> <small>reward {figure(one.reward)}</small>
               </th>
             ))}
           </tr>

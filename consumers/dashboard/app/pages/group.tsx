@@ -8,6 +8,7 @@ import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
+import { visible } from '../kit/visible.ts';
 import { useKeys } from '../shell/keys.ts';
 import { attemptName } from '../shell/attempt-names.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
@@ -29,7 +30,7 @@ export function GroupPage({ parts }: { readonly parts: PatternParts }): JSX.Elem
   const group = parts['group'] ?? '';
   const shown = useAnswer<ApiGroup>(runUrl(run, `/groups/${encodeURIComponent(group)}`));
   return (
-    <RunPage run={run} title={`Group ${group}`}>
+    <RunPage run={run} title={`Group ${visible(group)}`}>
       <Waiting shown={shown} of="the group">
         {(value) =>
           value.trajectories.length === 0 ? <Empty>No attempt of this group has finished yet.</Empty> : <Board run={run} group={value} />
@@ -68,7 +69,7 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
       name: 'Attempt',
       of: (row) => (
         <a href={address('/runs/:run/t/:trajectory', { run, trajectory: row.trajectory_id }, { attempt: row.attempt })}>
-          {attemptName(row)}
+          <Text>{attemptName(row)}</Text>
         </a>
       ),
     },
@@ -89,7 +90,7 @@ function Board({ run, group }: { readonly run: string; readonly group: ApiGroup 
               type="button"
               class="chip"
               aria-pressed={(side === 'a' ? a : b) === attemptName(row)}
-              aria-label={`${side}: ${attemptName(row)}`}
+              aria-label={`${side}: ${visible(attemptName(row))}`}
               onClick={() => change({ [side]: attemptName(row) })}
             >
               {side}

@@ -5,9 +5,11 @@ import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Badge, Stat } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
-import { NotRecorded, Waiting } from '../kit/states.tsx';
+import { Failed, NotRecorded, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
+import { useOlderPages } from './older-pages.ts';
 
 interface ApiLedger {
   readonly run_id: string;
@@ -26,26 +28,35 @@ interface ApiLedger {
   } | null;
 }
 
+const NEWEST = '/v1/runs?limit=200&fields=run_id,status';
+
 export function LedgerPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const other = parameter('with');
   const shown = useAnswer<ApiLedger>(runUrl(run, `/ledger${other === undefined ? '' : `?with=${encodeURIComponent(other)}`}`));
-  const runs = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
+  const newest = useAnswer<ApiPage<ApiRun>>(NEWEST);
+  const older = useOlderPages<ApiRun>(NEWEST, newest.value?.next_cursor ?? null);
+  const known = [...(newest.value?.items ?? []), ...older.items].map(({ run_id }) => run_id);
+  const others = [...new Set([...(other === undefined ? [] : [other]), ...known])].filter((one) => one !== run);
   return (
     <RunPage run={run} title="Ledger">
       <label class="inline">
         Compare with
         <select value={other ?? ''} onChange={(event) => change({ with: event.currentTarget.value }, true)}>
           <option value="">no other run</option>
-          {(runs.value?.items ?? [])
-            .filter(({ run_id }) => run_id !== run)
-            .map(({ run_id }) => (
-              <option key={run_id} value={run_id}>
-                {run_id}
-              </option>
-            ))}
+          {others.map((one) => (
+            <option key={one} value={one}>
+              {visible(one)}
+            </option>
+          ))}
         </select>
       </label>
+      {!older.isWhole && (
+        <button type="button" class="chip" onClick={older.more} disabled={older.loading}>
+          More runs
+        </button>
+      )}
+      {older.problem !== undefined && <Failed problem={older.problem} />}
       <Waiting shown={shown} of="the ledger">
         {(ledger) =>
           ledger.entries === 0 ? (

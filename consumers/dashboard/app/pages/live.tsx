@@ -1,9 +1,11 @@
-// The live log, newest first. While the list is paused, events are counted and not shown, so that rows being read stay in place.
+// The live log, newest first. While the list is paused, events are counted and not shown, so that rows being read stay in place. Scrolling
+// down pauses it.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { refresh, useAnswer } from '../data/answers.ts';
 import { liveState, useLive } from '../data/live.ts';
 import {
+  fitsTail,
   hold,
   KEPT_EVENTS,
   linkOf,
@@ -28,8 +30,6 @@ import { useTitle } from '../shell/title.ts';
 const DRAW_MS = 100;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const fits = ({ event }: LiveEvent, name: string, value: string | undefined): boolean =>
-  value === undefined || textOf(event[name]).includes(value);
 
 /** Why the stream does not open. Browsers do not tell the page, so it requests the run, or the runs, as well. */
 function useRefusal(run: string | undefined): ApiProblem | undefined {
@@ -52,11 +52,14 @@ export function Live(): JSX.Element {
   const waiting = useRef(nothingHeld);
   const [held, setHeld] = useState(0);
   const refusal = useRefusal(run);
-  const worker = parameter('worker');
-  const tool = parameter('tool');
+  const filter = { run, worker: parameter('worker'), tool: parameter('tool') };
+  // filtered before the list is cut, so that rare events are not pushed out by others
+  const wanted = useRef(filter);
+  wanted.current = filter;
   useLive({
     run,
     types: chosen,
+    concerns: (event) => fitsTail(event, wanted.current),
     onEvent: (event) => (waiting.current = hold(waiting.current, event)),
     onGap: setGap,
   });
@@ -75,6 +78,7 @@ export function Live(): JSX.Element {
   }, [paused]);
   const resume = (): void => {
     setHeld(0);
+    document.querySelector('.tail')?.scrollTo(0, 0);
     change({ paused: undefined });
   };
   const toggle = (): void => (paused ? resume() : change({ paused: 1 }));
@@ -82,9 +86,8 @@ export function Live(): JSX.Element {
     { keys: ['f', ' '], does: 'Follow, or pause', run: toggle },
     { keys: ['/'], does: 'Filter', run: () => document.getElementById('live-run')?.focus() },
   ]);
-  const shown = events.filter(
-    (event) => (run === undefined || event.event['run_id'] === run) && fits(event, 'worker_id', worker) && fits(event, 'tool', tool),
-  );
+  const shown = events.filter((event) => fitsTail(event, filter));
+  const isFiltered = events.length > 0 || filter.worker !== undefined || filter.tool !== undefined;
   return (
     <div class="fill">
       <div class="head">
@@ -113,8 +116,8 @@ export function Live(): JSX.Element {
       </div>
       {gap !== '' && <Failed problem={{ status: 0, code: 'GAP', detail: gap }} />}
       {refusal !== undefined && <Failed problem={refusal} />}
-      {shown.length > 0 && <Tail events={shown} />}
-      {shown.length === 0 && refusal === undefined && <Nothing paused={paused} filtered={events.length > 0} />}
+      {shown.length > 0 && <Tail events={shown} onScrolled={() => change({ paused: 1 })} />}
+      {shown.length === 0 && refusal === undefined && <Nothing paused={paused} filtered={isFiltered} />}
       <p class="note" role="status">
         {figure(shown.length)} of the newest events, newest first; the rest is in the log and in SQL
       </p>
@@ -156,18 +159,27 @@ function Nothing({ paused, filtered }: { readonly paused: boolean; readonly filt
   );
 }
 
-function Tail({ events }: { readonly events: readonly LiveEvent[] }): JSX.Element {
+interface TailProps {
+  readonly events: readonly LiveEvent[];
+  readonly onScrolled: () => void;
+}
+
+function Tail({ events, onScrolled }: TailProps): JSX.Element {
   const [top, setTop] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const [height, setHeight] = useState(600);
   const first = useRef<string | undefined>(undefined);
+  /** The last known position, also after this component scrolled. */
+  const last = useRef(0);
   useEffect(() => setHeight(box.current?.clientHeight ?? 600), []);
   useEffect(() => {
     // rows are added at the top; if the reader has scrolled down, keep the visible rows in place
     const list = box.current;
     const before = first.current === undefined ? -1 : events.findIndex((event) => placeOf(event) === first.current);
     first.current = events[0] === undefined ? undefined : placeOf(events[0]);
-    if (list !== null && list.scrollTop > 0 && before > 0) list.scrollTop += before * ROW_PX;
+    if (list === null || list.scrollTop === 0 || before <= 0) return;
+    list.scrollTop += before * ROW_PX;
+    last.current = list.scrollTop;
   }, [events]);
   const { from, to } = rowsAt(top, height, events.length);
   return (
@@ -177,7 +189,11 @@ function Tail({ events }: { readonly events: readonly LiveEvent[] }): JSX.Elemen
       tabIndex={0}
       role="table"
       aria-label="Events"
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={({ currentTarget: { scrollTop } }) => {
+        setTop(scrollTop);
+        if (scrollTop > last.current) onScrolled();
+        last.current = scrollTop;
+      }}
     >
       <div class="body" role="rowgroup" style={{ height: `${events.length * ROW_PX}px` }}>
         {events.slice(from, to).map((event, at) => (
@@ -197,7 +213,15 @@ function Line({ event, at }: { readonly event: LiveEvent; readonly at: number })
         {new Date(event.timestamp_ms).toISOString().slice(11, 23)}
       </span>
       <span role="cell">{event.type}</span>
-      <span role="cell">{link === undefined ? <Text>{name}</Text> : <a href={link}>{name}</a>}</span>
+      <span role="cell">
+        {link === undefined ? (
+          <Text>{name}</Text>
+        ) : (
+          <a href={link}>
+            <Text>{name}</Text>
+          </a>
+        )}
+      </span>
       <span role="cell">
         <Text title>{summaryOf(event)}</Text>
       </span>

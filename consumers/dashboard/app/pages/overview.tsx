@@ -47,6 +47,8 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
     onEvent: (event) => {
       events.value = withEvents(events.peek(), [event]).slice(0, MOST_EVENTS);
     },
+    // what is listed has no gaps
+    onGap: () => (events.value = []),
   });
   usePolled(runUrl(run, '/advisories'));
   const watched = useAnswer<ApiWatchedRun>(drawn ? runUrl(run, '/advisories') : undefined).value;
@@ -154,7 +156,7 @@ function LastEvents({ events: { value: events } }: { readonly events: ReadonlySi
     <section>
       <h2>Last events</h2>
       {events.length === 0 ? (
-        <Empty>No events since this page was opened.</Empty>
+        <Empty>No event yet while this page is in view.</Empty>
       ) : (
         <ol class="events">
           {events.map((event) => (

@@ -1,6 +1,7 @@
 // What the panes beside the list of turns share: the marks of the search, and the key that goes from part to part of a turn.
 import { useEffect, useRef } from 'preact/hooks';
 import { useKeys } from '../shell/keys.ts';
+import { patternOf } from './texts.ts';
 
 /** Scrolls to the next of text, calls, and results, and after the last to the first. Returns the part that is shown. */
 function showPart(turn: HTMLElement | null, wanted: number): number {
@@ -33,7 +34,7 @@ function showMarks(): void {
 /** Highlights a text in an element without changing the DOM. The returned function removes these marks. */
 export function markMatches(element: HTMLElement | null, sought: string | undefined): (() => void) | undefined {
   if (!('highlights' in CSS) || element === null || sought === undefined || sought === '') return undefined;
-  marked.set(element, rangesOf(element, sought.toLowerCase()));
+  marked.set(element, rangesOf(element, patternOf(sought)));
   showMarks();
   return () => {
     marked.delete(element);
@@ -41,15 +42,15 @@ export function markMatches(element: HTMLElement | null, sought: string | undefi
   };
 }
 
-function rangesOf(element: HTMLElement, needle: string): readonly Range[] {
+function rangesOf(element: HTMLElement, pattern: RegExp): readonly Range[] {
   const ranges: Range[] = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node !== null && ranges.length < MOST_MARKS; node = walker.nextNode()) {
-    const text = node.nodeValue?.toLowerCase() ?? '';
-    for (let at = text.indexOf(needle); at >= 0 && ranges.length < MOST_MARKS; at = text.indexOf(needle, at + needle.length)) {
+    for (const { 0: match, index } of (node.nodeValue ?? '').matchAll(pattern)) {
+      if (ranges.length === MOST_MARKS) break;
       const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, at + needle.length);
+      range.setStart(node, index);
+      range.setEnd(node, index + match.length);
       ranges.push(range);
     }
   }

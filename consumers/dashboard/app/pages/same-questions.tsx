@@ -1,7 +1,7 @@
 // The questions that the first of several runs and another one tried: how many it won and lost. One statement reads all of it.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ask, isPassing, type ApiResult } from '../data/request.ts';
+import { ask, isPassing, type ApiProblem, type ApiResult } from '../data/request.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { Failed, Loading } from '../kit/states.tsx';
@@ -54,10 +54,16 @@ export function SameQuestions({ runs }: { readonly runs: readonly string[] }): J
         of them tried are left out.
       </p>
       {answer === undefined && <Loading of="the questions" />}
-      {answer?.ok === false && <Failed problem={answer.problem} />}
+      {answer?.ok === false && <NotAnswered problem={answer.problem} />}
       {answer?.ok === true && <Won first={first} others={others} found={answer.value.data} />}
     </section>
   );
+}
+
+/** Signed in with a key that may only read, nothing has failed. */
+function NotAnswered({ problem }: { readonly problem: ApiProblem }): JSX.Element {
+  if (problem.status !== 403) return <Failed problem={problem} />;
+  return <p class="note">This table is made with SQL. Sign in with a key that has the scope sql to see it.</p>;
 }
 
 interface WonProps {

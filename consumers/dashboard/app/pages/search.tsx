@@ -116,7 +116,7 @@ function Matches({ run, where, q }: { readonly run: string; readonly where: Plac
                 { attempt: match.attempt, turn: match.turn, find: q, as: where === 'texts' ? parameter('as') : undefined },
               )}
             >
-              {match.trajectory_id} turn {match.turn}
+              <Text>{match.trajectory_id}</Text> turn {match.turn}
             </a>{' '}
             <Text>{match.head ?? headOf(match.arguments ?? match.result ?? match.result_head ?? '', q)}</Text>
           </li>

@@ -8,7 +8,7 @@ import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
 import { visible } from '../kit/visible.ts';
 import { copy } from '../shell/common-keys.ts';
 import { useKeys } from '../shell/keys.ts';
-import { change, parameter } from '../shell/place.ts';
+import { change, parameter, place } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { SqlChart } from './sql-chart.tsx';
 import type { ApiTable } from './sql-complete.ts';
@@ -99,7 +99,7 @@ export function Sql(): JSX.Element {
 
 /** The address of a statement, whether it was run or not. */
 function linkTo(query: string): string {
-  const url = new URL(location.href);
+  const url = new URL(place.peek());
   url.searchParams.set('q', query);
   return url.href;
 }

@@ -6,6 +6,7 @@ import type { ApiTrajectoryAccount, ApiStep, ApiStepReport } from '../data/shape
 import { duration, figure, versions } from '../kit/format.ts';
 import { RunTabs, Stat, Text, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { useKeys } from '../shell/keys.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter } from '../shell/place.ts';
@@ -163,7 +164,13 @@ const Accounts = ({ run, groups, last }: AccountsProps): JSX.Element => (
         <tbody key={name}>
           <tr class="group">
             <th colSpan={11} scope="rowgroup">
-              {last === 'advantage' ? <a href={address('/runs/:run/groups/:group', { run, group: name })}>{name}</a> : <Text>{name}</Text>}{' '}
+              {last === 'advantage' ? (
+                <a href={address('/runs/:run/groups/:group', { run, group: name })}>
+                  <Text>{name}</Text>
+                </a>
+              ) : (
+                <Text>{name}</Text>
+              )}{' '}
               <small>
                 {figure(accounts.length)} {accounts.length === 1 ? 'trajectory' : 'trajectories'}
               </small>
@@ -173,12 +180,12 @@ const Accounts = ({ run, groups, last }: AccountsProps): JSX.Element => (
             <tr key={`${account.trajectory_id} ${account.attempt}`}>
               <td>
                 <a href={address('/runs/:run/t/:trajectory', { run, trajectory: account.trajectory_id }, { attempt: account.attempt })}>
-                  {account.trajectory_id}
+                  <Text>{account.trajectory_id}</Text>
                 </a>
               </td>
               <td class="number">{figure(account.reward)}</td>
               <td class={`number ${last === 'advantage' && (account.advantage ?? 0) < 0 ? 'bad' : ''}`}>
-                {last === 'advantage' ? figure(account.advantage) : (account.reason ?? '').replaceAll('_', ' ')}
+                {last === 'advantage' ? figure(account.advantage) : visible((account.reason ?? '').replaceAll('_', ' '))}
               </td>
               <td class="number">{figure(account.turns)}</td>
               <td class="number">{figure(account.tokens)}</td>

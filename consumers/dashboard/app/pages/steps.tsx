@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
 import type { ApiStep } from '../data/shapes.ts';
-import { duration, figure } from '../kit/format.ts';
+import { duration, figure, since } from '../kit/format.ts';
 import { RunTabs, When } from '../kit/parts.tsx';
 import { useRowKeys } from '../kit/row-keys.ts';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
@@ -31,7 +31,7 @@ export function Steps({ parts }: { readonly parts: PatternParts }): JSX.Element 
   useTitle(`Steps of ${run}`);
   const pages = usePages<ApiStep>(`/v1/runs/${encodeURIComponent(run)}/steps?order=desc&limit=100`);
   const [news, setNews] = useState(0);
-  useLive({ run, types: ['StepCompleted'], onEvent: () => setNews((count) => count + 1) });
+  useLive({ run, types: ['StepCompleted'], onEvent: () => setNews((count) => count + 1), onGap: () => setNews(Infinity) });
   const linkOf = (step: string): string => address('/runs/:run/steps/:step', { run, step });
   const selected = useRowKeys(
     'Steps',
@@ -48,7 +48,7 @@ export function Steps({ parts }: { readonly parts: PatternParts }): JSX.Element 
         <h1>Steps</h1>
         {news > 0 && (
           <button type="button" class="chip live" onClick={showNews}>
-            {figure(news)} since: show
+            {since(news)} since: show
           </button>
         )}
       </div>

@@ -18,9 +18,12 @@ export function verdictOf(overall: Readonly<Record<string, number | null>>): str
 const BEFORE = 60;
 const HEAD = 240;
 
+/** Matches a text in any case, at its places in the searched text: lower case can have another length. */
+export const patternOf = (sought: string): RegExp => new RegExp(sought.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
+
 /** The text around the first match. */
 export function headOf(text: string, q: string): string {
-  const at = Math.max(0, text.toLowerCase().indexOf(q.toLowerCase()) - BEFORE);
+  const at = Math.max(0, text.search(patternOf(q)) - BEFORE);
   return `${at > 0 ? '…' : ''}${text.slice(at, at + HEAD)}`;
 }
 

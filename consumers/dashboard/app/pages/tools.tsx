@@ -100,7 +100,7 @@ function Sky({ run, weather }: { readonly run: string; readonly weather: ApiWeat
       ))}
       <h2>Outages</h2>
       {weather.outages.length === 0 ? (
-        <p class="note">No outages: the failure rate of every tool stayed below 30 %.</p>
+        <p class="note">No outages: no tool failed much more often than usual.</p>
       ) : (
         <Table label="Outages" rows={weather.outages} columns={outageColumns(run)} keyOf={({ tool, from }) => `${tool} ${from}`} />
       )}

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
 import type { ApiTrajectory } from '../data/shapes.ts';
-import { figure } from '../kit/format.ts';
+import { since } from '../kit/format.ts';
 import { RunTabs } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
 import type { PatternParts } from '../shell/patterns.ts';
@@ -23,7 +23,7 @@ export function Trajectories({ parts }: { readonly parts: PatternParts }): JSX.E
   const url = `/v1/runs/${encodeURIComponent(run)}/trajectories?limit=100&fields=${fieldsOf(columns)}${filter === '' ? '' : `&${filter}`}`;
   const pages = usePages<ApiTrajectory>(url);
   const [news, setNews] = useState(0);
-  useLive({ run, types: ['TrajectoryFinished'], onEvent: () => setNews((count) => count + 1) });
+  useLive({ run, types: ['TrajectoryFinished'], onEvent: () => setNews((count) => count + 1), onGap: () => setNews(Infinity) });
   useEffect(() => setNews(0), [filter]);
   const showNews = (): void => {
     setNews(0);
@@ -36,7 +36,7 @@ export function Trajectories({ parts }: { readonly parts: PatternParts }): JSX.E
         <Order />
         {news > 0 && (
           <button type="button" class="chip live" onClick={showNews}>
-            {figure(news)} finished since: show
+            {since(news)} finished since: show
           </button>
         )}
       </div>

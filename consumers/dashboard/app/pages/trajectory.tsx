@@ -41,14 +41,15 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
     types: ['StepCompleted', 'BatchCollected', 'RunRewound', 'TrajectoryDiscarded', 'TrajectoryExpired', 'TrajectoryFinished'],
     refreshes: [`/v1/trajectories/${encodeURIComponent(id)}`],
   });
+  const grows = isRunning || parameter('follow') === '1';
   // polled, because its turns are few among those of the run, and the stream would send all of them
   useEffect(() => {
-    if (!isRunning) return undefined;
+    if (!grows) return undefined;
     const timer = setInterval(() => {
       if (!document.hidden) refresh(`/v1/trajectories/${encodeURIComponent(id)}`);
     }, GROWS_MS);
     return () => clearInterval(timer);
-  }, [isRunning, id]);
+  }, [grows, id]);
   return (
     <div class="fill">
       <Waiting shown={shown} of="the trajectory">
@@ -81,8 +82,13 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
       </div>
       <RunTabs run={run} />
       <p class="note">
-        <code>{report.trajectory_id}</code> in group{' '}
-        <a href={address('/runs/:run/groups/:group', { run, group: report.group_id })}>{report.group_id}</a>
+        <code>
+          <Text>{report.trajectory_id}</Text>
+        </code>{' '}
+        in group{' '}
+        <a href={address('/runs/:run/groups/:group', { run, group: report.group_id })}>
+          <Text>{report.group_id}</Text>
+        </a>
         {one?.result !== null && one?.result !== undefined && (
           <>
             {' '}
@@ -102,7 +108,7 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
               aria-pressed={each.attempt === attempt}
               onClick={() => change({ attempt: each.attempt, turn: '' }, true)}
             >
-              attempt {each.attempt}: {each.status}
+              attempt {each.attempt}: <Text>{each.status}</Text>
             </button>
           ))}
         </div>
@@ -171,7 +177,13 @@ function Fate({
         <li key={name} class={state}>
           <span aria-hidden="true">{stateMarks[state]}</span>{' '}
           <b>
-            {step === undefined ? <Text>{name}</Text> : <a href={address('/runs/:run/steps/:step', { run, step: String(step) })}>{name}</a>}
+            {step === undefined ? (
+              <Text>{name}</Text>
+            ) : (
+              <a href={address('/runs/:run/steps/:step', { run, step: String(step) })}>
+                <Text>{name}</Text>
+              </a>
+            )}
           </b>{' '}
           {at !== null && <When at={at} />}
           {note !== '' && (
@@ -282,7 +294,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
           </span>
         )}
         <span class="grow" />
-        <Follow run={run} id={id} outline={outline} at={at} select={select} />
+        <Follow outline={outline} at={at} select={select} />
         <small>
           {count(outline.turns, 'turn')} in {duration(span.endMs - span.startMs)}, {count(errors.length, 'failed call')}
         </small>

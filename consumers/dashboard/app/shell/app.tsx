@@ -13,6 +13,7 @@ import { failed, loaded, openPage, pageAt } from './page-loader.ts';
 import { matchPath } from './patterns.ts';
 import { followLinks, go, goToParent, place } from './place.ts';
 import { SignIn } from './sign-in.tsx';
+import { SignOut } from './sign-out.tsx';
 
 function CurrentPage(): JSX.Element {
   const { pathname } = place.value;
@@ -88,6 +89,7 @@ function Header(): JSX.Element {
       <button type="button" class="quiet" onClick={() => (helpOpen.value = true)} title="Keys of this page" aria-label="Keys of this page">
         <kbd>?</kbd>
       </button>
+      <SignOut />
     </header>
   );
 }

@@ -4,6 +4,7 @@ import { curlOf, shownLists } from '../data/shown.ts';
 import { exactTimes } from '../kit/parts.tsx';
 import type { KeyBinding } from './keys.ts';
 import { tell } from './notice.tsx';
+import { place } from './place.ts';
 
 /** Copies a text to the clipboard, and says so. */
 export async function copy(text: string, what: string): Promise<void> {
@@ -22,7 +23,7 @@ function copyCurl(): void {
 }
 
 export const commonKeys: readonly KeyBinding[] = [
-  { keys: ['y'], does: 'Copy a link to what is shown', run: () => void copy(location.href, 'a link to this') },
+  { keys: ['y'], does: 'Copy a link to what is shown', run: () => void copy(place.peek().href, 'a link to this') },
   { keys: ['c'], does: 'Copy what is shown as curl', run: copyCurl },
   { keys: ['.'], does: 'Ages or exact times', run: () => (exactTimes.value = !exactTimes.peek()) },
 ];

@@ -1,5 +1,6 @@
 // The attempt that the reader marked for a comparison. Kept until the tab is closed.
 import { signal } from '@preact/signals';
+import { visible } from '../kit/visible.ts';
 import { attemptName, type MarkedAttempt } from './attempt-names.ts';
 import { tell } from './notice.tsx';
 import { address } from './patterns.ts';
@@ -9,7 +10,7 @@ const marked = signal<(MarkedAttempt & { readonly run: string }) | undefined>(un
 
 export function mark(run: string, one: MarkedAttempt): void {
   marked.value = { run, trajectory_id: one.trajectory_id, attempt: one.attempt };
-  tell(`Marked ${attemptName(one)}. On another trajectory, d compares the two.`);
+  tell(`Marked ${visible(attemptName(one))}. On another trajectory, d compares the two.`);
 }
 
 /** Opens the comparison of the marked attempt with this one. */

@@ -1,10 +1,11 @@
 // The address holds all state that matters, so that a link or a reload opens the same view.
 import { signal } from '@preact/signals';
+import { createAddressWriter } from './address-writer.ts';
 import { parentOf } from './patterns.ts';
 
 const now = (): URL => new URL(location.href);
 
-/** The current address. */
+/** The current address. The browser may get it a moment later. */
 export const place = signal<URL>(now());
 
 interface LeftPage {
@@ -14,12 +15,16 @@ interface LeftPage {
 
 /** The last address of each page, by path. */
 const left = new Map<string, LeftPage>();
+const writer = createAddressWriter((href) => history.replaceState(null, '', href));
 addEventListener('popstate', () => {
+  writer.drop();
   place.value = now();
 });
+for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, writer.flush);
 
 /** Opens another page. Plain links use this as well. */
 export function go(to: string): void {
+  writer.flush();
   left.set(location.pathname, { href: location.href, top: scrollY });
   history.pushState(null, '', to);
   place.value = now();
@@ -28,7 +33,7 @@ export function go(to: string): void {
 
 /** Goes one level up, to the last address of that page. */
 export function goToParent(): void {
-  const parent = parentOf(now());
+  const parent = parentOf(place.peek());
   if (parent === undefined) return;
   const before = left.get(parent.split('?')[0] ?? '');
   go(before?.href ?? parent);
@@ -37,14 +42,16 @@ export function goToParent(): void {
 
 /** Changes parameters of this address; an empty or missing value removes one. `push` adds an entry to the browser history. */
 export function change(values: Readonly<Record<string, string | number | undefined>>, push = false): void {
-  const url = now();
+  const url = new URL(place.peek());
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined || value === '') url.searchParams.delete(name);
     else url.searchParams.set(name, String(value));
   }
-  if (url.href === location.href) return;
-  if (push) history.pushState(null, '', url);
-  else history.replaceState(null, '', url);
+  if (url.href === place.peek().href) return;
+  if (push) {
+    writer.flush();
+    history.pushState(null, '', url);
+  } else writer.put(url.href);
   place.value = url;
 }
 
@@ -60,7 +67,7 @@ export function numberParameter(name: string): number | undefined {
 /** False for addresses of the API, and for links within the open page: for those, only the browser moves the focus. */
 function leadsToPage({ pathname, search, hash }: HTMLAnchorElement): boolean {
   if (/^\/(v1|openapi|metrics|healthz|registry)/.test(pathname)) return false;
-  return hash === '' || pathname !== location.pathname || search !== location.search;
+  return hash === '' || pathname !== location.pathname || search !== place.peek().search;
 }
 
 /** Handles clicks on links within the site without a page load. New tabs and downloads are left to the browser. */

@@ -21,7 +21,7 @@ export function SignIn(): JSX.Element {
   return (
     <form class="sign-in" onSubmit={(event) => void signIn(event)}>
       <h1>Sign in</h1>
-      <p>This server requires an API key. It is sent once; this browser stays signed in for 12 hours.</p>
+      <p>This server requires an API key with the scope read. It is sent once; this browser stays signed in for 12 hours.</p>
       {problem !== undefined && <Failed problem={problem} />}
       <label>
         API key

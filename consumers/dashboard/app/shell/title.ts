@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks';
+import { visible } from '../kit/visible.ts';
 
 /** Sets the title of the browser tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · turnstream`;
+    document.title = `${visible(title)} · turnstream`;
   }, [title]);
 }
