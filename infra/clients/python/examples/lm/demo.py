@@ -40,6 +40,23 @@ SETTINGS = {
 }
 
 
+@dataclass(frozen=True)
+class Plan:
+    """The default length of a run, and what else depends on the model."""
+
+    steps: int
+    warm_steps: int
+    #: Held-out questions per evaluation.
+    questions: int
+    #: Files besides those of every model on which version 0 depends.
+    files: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+SMOLLM2 = {"TURNSTREAM_LLM_MODEL": "smollm2", "TURNSTREAM_LLM_MAX_TOKENS": "32", "TURNSTREAM_BATCH_GROUPS": "4"}
+PLANS = {"small": Plan(60, 400, 200), "smollm2": Plan(40, 80, 96, ("smollm2.py",), SMOLLM2)}
+
+
 @dataclass
 class Record:
     """The results of one run, as written to the file of `--out`."""
@@ -47,6 +64,7 @@ class Record:
     run: str
     seed: int
     steps: int
+    model: str = "small"
     kills: int = 0
     warm_start_sha256: str = ""
     before: dict[str, float] = field(default_factory=dict)
@@ -70,7 +88,8 @@ class Demo:
 
     def __init__(self, flags: argparse.Namespace, seed: int, view: View) -> None:
         self.flags, self.view, self.rng = flags, view, random.Random(seed)
-        self.record = Record(f"lm-{time.strftime('%m%d-%H%M%S')}-{seed}", seed, flags.steps)
+        self.plan = PLANS[flags.model]
+        self.record = Record(f"lm-{time.strftime('%m%d-%H%M%S')}-{seed}", seed, flags.steps, flags.model)
         self.folder = Path(os.environ.get("TURNSTREAM_DATA_DIR", ".turnstream")).resolve() / "lm" / self.record.run
         self.folder.mkdir(parents=True)
         self.programs: list[Program] = []
@@ -90,14 +109,15 @@ class Demo:
         warm = self._warm_start()
         self.view.title(f"run {self.record.run}: {self.flags.steps} steps, trainer killed {self.flags.kills} times; logs in {self.folder}")
         self._import_questions()
-        engine = self._start("engine", self._python("engine.py", str(warm), "--port", "0", "--seed", str(self.record.seed)))
+        engine = self._start("engine", self._model("engine.py", str(warm), "--port", "0", *self._seeded()))
         url = json.loads(engine.first_line())["url"]
         asked = ["--questions", str(self.flags.questions), "--every", str(self.flags.every), "--last", str(self.flags.steps)]
-        scores = self._start("evaluate", self._python("evaluate.py", "--follow", str(self.folder), *asked))
+        scores = self._start("evaluate", self._model("evaluate.py", "--follow", str(self.folder), *asked))
         self.record.before = self._score(scores, warm, 0)
         up = self._start_up(url)
         self._train(up, url, scores)
-        last = self.folder / f"v{self.flags.steps}.safetensors"
+        tries = self.folder.glob(f"v{self.flags.steps}.*.safetensors")
+        last = max(tries, key=lambda file: int(file.stem.partition(".")[2]))
         self.record.after = self._score(scores, last, self.flags.steps)
         self.record.gain = round(100 * (self.record.after["all"] - self.record.before["all"]), 1)
         up.wait()
@@ -106,13 +126,14 @@ class Demo:
 
     def _warm_start(self) -> Path:
         """Version 0, trained again only if its code has changed."""
-        parts = [(HERE / name).read_bytes() for name in ("warm_start.py", "task.py", "model.py", "vocabulary.py", "facts.tsv")]
-        name = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+        files = ("warm_start.py", "task.py", "model.py", "models.py", "vocabulary.py", "facts.tsv", *self.plan.files)
+        name = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in files)).hexdigest()[:12]
         made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.flags.warm_steps}.safetensors"
         if not made.exists():
             self.view.title(f"version 0: a warm start of {self.flags.warm_steps} steps of supervised learning")
             partial = made.with_suffix(".new.safetensors")
-            program = self._start("warm-start", self._python("warm_start.py", str(partial), *self._seeded(), "--steps", str(self.flags.warm_steps)))
+            steps = ("--steps", str(self.flags.warm_steps))
+            program = self._start("warm-start", self._model("warm_start.py", str(partial), *self._seeded(), *steps))
             for line in iter(program.lines.get, None):
                 self.view.note(line)
             if program.wait() != 0:
@@ -132,8 +153,9 @@ class Demo:
     def _start_up(self, url: str) -> Program:
         """`turnstream up`: Kafka, the store, the API, the coordinator, and the workers."""
         command = [*NODE, "up", "--run", self.record.run, *self._seeded(), "--steps", str(self.flags.steps)]
-        warm = {"TURNSTREAM_INITIAL_POLICY_URI": (self.folder / "v0.safetensors").as_uri()}
-        settings = {**SETTINGS, **warm, "TURNSTREAM_INITIAL_POLICY_SHA256": self.record.warm_start_sha256, "TURNSTREAM_LLM_URL": url}
+        first = {"URI": (self.folder / "v0.safetensors").as_uri(), "SHA256": self.record.warm_start_sha256}
+        warm = {f"TURNSTREAM_INITIAL_POLICY_{name}": value for name, value in first.items()}
+        settings = {**SETTINGS, **self.plan.settings, **warm, "TURNSTREAM_LLM_URL": url}
         up = self._start("up", [*command, "--dataset", DATASET, "--no-eval"], settings, ROOT)
         while True:
             line = told_by(up.first_line())
@@ -145,7 +167,7 @@ class Demo:
     def _train(self, up: Program, url: str, scores: Program) -> None:
         """The trainer, restarted whenever it ends before its work is done."""
         paths = ["--folder", str(self.folder), "--warm-start", str(self.folder / "v0.safetensors")]
-        command = self._python("trainer.py", "--run", self.record.run, "--engine", url, *paths, "--steps", str(self.flags.steps))
+        command = self._model("trainer.py", "--run", self.record.run, "--engine", url, *paths, "--steps", str(self.flags.steps))
         moments = [(at + 0.5) * self.flags.steps / self.flags.kills for at in range(self.flags.kills)]
         trainer = self._start("trainer", command)
         deadline: float | None = None
@@ -218,6 +240,9 @@ class Demo:
     def _python(self, *command: str) -> list[str]:
         return [sys.executable, str(HERE / command[0]), *command[1:]]
 
+    def _model(self, *command: str) -> list[str]:
+        return [*self._python(*command), "--model", self.flags.model]
+
     def _seeded(self) -> tuple[str, str]:
         return ("--seed", str(self.record.seed))
 
@@ -235,18 +260,20 @@ class Demo:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="npm run demo:lm --", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--model", choices=tuple(PLANS), default="small", help="smollm2: LoRA on SmolLM2-135M, which takes much longer")
+    parser.add_argument("--steps", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1, help="number of consecutive runs, each with the next seed")
     parser.add_argument("--kills", type=int, default=0, help="number of times to kill the trainer")
-    parser.add_argument("--questions", type=int, default=200, help="number of held-out questions per evaluation")
+    parser.add_argument("--questions", type=int, help="number of held-out questions per evaluation")
     parser.add_argument("--every", type=int, default=10, help="number of steps between evaluations")
     parser.add_argument("--out", type=Path, help="file for the results, as JSON")
     parser.add_argument("--short", action="store_true", help="run a few steps and check that accuracy rises, for tests")
     flags = parser.parse_args()
-    flags.warm_steps = 400
+    plan = PLANS[flags.model]
+    flags.steps, flags.questions, flags.warm_steps = flags.steps or plan.steps, flags.questions or plan.questions, plan.warm_steps
     if flags.short:
-        flags.steps, flags.questions, flags.warm_steps = 8, 96, 250
+        flags.steps, flags.questions, flags.warm_steps = 8, 96, min(250, plan.warm_steps)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     view = View()
     records = []

@@ -19,21 +19,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from model import CONTEXT, load_weights
+from model import load_weights
+from models import SMALL, Model, add_model, named
 from sampling import Generation, Sampler
-from vocabulary import SHA256, TOKENS, decode, encode
 
 
 class Engine:
     """Batches the generation of requests from many threads."""
 
-    def __init__(self, weights: Path, version: int, slots: int, seed: int) -> None:
+    def __init__(self, weights: Path, version: int, slots: int, seed: int, model: Model = SMALL) -> None:
+        self.model = model
         data = weights.read_bytes()
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.label = str(version)
         self._running = threading.Event()
         self._running.set()
-        self._sampler = Sampler(load_weights(data), version, slots, seed)
+        self._sampler = Sampler(load_weights(data), version, slots, seed, model)
         self._inbox: queue.Queue[Generation | Callable[[], None]] = queue.Queue()
         self._waiting: list[Generation] = []
         threading.Thread(target=self._run, name="generate", daemon=True).start()
@@ -96,32 +97,33 @@ class Engine:
                 item()
 
 
-def answer_of(generation: Generation, model: str) -> dict[str, Any]:
+def answer_of(generation: Generation, model: Model) -> dict[str, Any]:
     spans = [{"version": version, "tokens": len(list(part))} for version, part in groupby(generation.versions)]
     count = {"prompt_tokens": len(generation.prompt), "completion_tokens": len(generation.ids)}
     choice = {
-        **{"index": 0, "text": decode(generation.ids), "finish_reason": generation.finish_reason},
+        **{"index": 0, "text": model.decode(generation.ids), "finish_reason": generation.finish_reason},
         **{"prompt_token_ids": generation.prompt, "token_ids": generation.ids},
-        "logprobs": {"tokens": [TOKENS[i] for i in generation.ids], "token_logprobs": generation.logprobs},
+        "logprobs": {"tokens": [model.decode([i]) for i in generation.ids], "token_logprobs": generation.logprobs},
     }
-    metadata = {"weight_versions": spans, "tokenizer_sha256": SHA256, "engine": "example-lm"}
+    metadata = {"weight_versions": spans, "tokenizer_sha256": model.tokenizer_sha256, "engine": model.engine}
     usage = {**count, "total_tokens": sum(count.values())}
-    return {"object": "text_completion", "model": model, "choices": [choice], "usage": usage, "metadata": metadata}
+    source = {"model": model.name, "system_fingerprint": model.engine}
+    return {"object": "text_completion", **source, "choices": [choice], "usage": usage, "metadata": metadata}
 
 
 class Handler(BaseHTTPRequestHandler):
     engine: Engine
-    model = "example-lm"
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
+        model = self.engine.model
         if self.path == "/v1/models":
-            self._send({"object": "list", "data": [{"id": self.model, "object": "model", "max_model_len": CONTEXT}]})
+            self._send({"object": "list", "data": [{"id": model.name, "object": "model", "max_model_len": model.context}]})
         elif self.path == "/weight_info":
             self._send({"weight_version": self.engine.label, "sha256": self.engine.sha256})
         elif self.path == "/model_info":
-            self._send({"model_path": self.model, "weight_version": self.engine.label})
+            self._send({"model_path": model.name, "weight_version": self.engine.label})
         else:
             self._send({"status": "ok"} if self.path == "/health" else {"error": {"message": "no such route"}}, self.path == "/health")
 
@@ -143,14 +145,15 @@ class Handler(BaseHTTPRequestHandler):
             self._send({"error": {"message": "no such route"}}, False)
 
     def _complete(self, body: dict[str, Any]) -> None:
-        prompt = encode(body["prompt"])
-        room = CONTEXT - 2 - len(prompt)
+        model = self.engine.model
+        prompt = model.encode(body["prompt"])
+        room = model.context - 2 - len(prompt)
         if room < 1:
-            message = f"This model's maximum context length is {CONTEXT} tokens; the prompt has {len(prompt)}."
+            message = f"This model's maximum context length is {model.context} tokens; the prompt has {len(prompt)}."
             self._send({"error": {"message": message, "code": "context_length_exceeded"}}, False)
             return
         generation = self.engine.generate(prompt, min(room, body.get("max_tokens", 32)), body.get("temperature", 1.0))
-        self._send(answer_of(generation, self.model))
+        self._send(answer_of(generation, model))
 
     def _send(self, answer: object, ok: bool = True) -> None:
         content = json.dumps(answer).encode()
@@ -174,10 +177,12 @@ def main() -> None:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--version", type=int, default=0)
     parser.add_argument("--port", type=int, default=8123)
-    parser.add_argument("--slots", type=int, default=48)
+    parser.add_argument("--slots", type=int, help="number of sequences to generate at once; each costs time even if it is not used")
     parser.add_argument("--seed", type=int, default=1)
+    add_model(parser)
     flags = parser.parse_args()
-    Handler.engine = Engine(flags.weights, flags.version, flags.slots, flags.seed)
+    model = named(flags.model)
+    Handler.engine = Engine(flags.weights, flags.version, flags.slots or model.slots, flags.seed, model)
     server = Server(("127.0.0.1", flags.port), Handler)
     print(json.dumps({"url": f"http://127.0.0.1:{server.server_address[1]}/v1"}), flush=True)
     server.serve_forever()

@@ -56,13 +56,13 @@ def _layers(weights: Weights) -> Weights:
     return {name.removeprefix("layers."): array for name, array in weights.items() if name.startswith("layers.")}
 
 
-def _norm(x: jax.Array, scale: jax.Array) -> jax.Array:
-    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * scale
+def norm(x: jax.Array, scale: jax.Array, least: float = 1e-6) -> jax.Array:
+    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + least) * scale
 
 
-def _rotate(x: jax.Array, positions: jax.Array) -> jax.Array:
+def rotate(x: jax.Array, positions: jax.Array, base: float = 1000.0) -> jax.Array:
     """Rotary position embedding. The axes of x are …, position, head, channel."""
-    rates = 1000.0 ** (-jnp.arange(0, HEAD, 2) / HEAD)
+    rates = base ** (-jnp.arange(0, x.shape[-1], 2) / x.shape[-1])
     angles = positions[..., None, None] * rates
     sin, cos = jnp.sin(angles), jnp.cos(angles)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -76,7 +76,7 @@ def _qkv(layer: Weights, x: jax.Array, before: jax.Array) -> list[jax.Array]:
 
 
 def _mlp(layer: Weights, x: jax.Array) -> jax.Array:
-    return jnp.square(jax.nn.relu(_norm(x, layer["norm_mlp"]) @ layer["up"])) @ layer["down"]
+    return jnp.square(jax.nn.relu(norm(x, layer["norm_mlp"]) @ layer["up"])) @ layer["down"]
 
 
 def logits_of(weights: Weights, ids: jax.Array) -> jax.Array:
@@ -85,16 +85,16 @@ def logits_of(weights: Weights, ids: jax.Array) -> jax.Array:
     seen = positions[:, None] >= positions[None, :]
 
     def apply(x: jax.Array, layer: Weights) -> tuple[jax.Array, None]:
-        y = _norm(x, layer["norm_attention"])
+        y = norm(x, layer["norm_attention"])
         q, k, v = _qkv(layer, y, jnp.pad(y, ((0, 0), (1, 0), (0, 0)))[:, :-1])
-        q, k = _rotate(q, positions), _rotate(k, positions)
+        q, k = rotate(q, positions), rotate(k, positions)
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(HEAD)
         shares = jax.nn.softmax(jnp.where(seen, scores, -1e9), -1)
         x = x + jnp.einsum("bhqk,bkhd->bqhd", shares, v).reshape(x.shape) @ layer["out"]
         return x + _mlp(layer, x), None
 
     x, _ = jax.lax.scan(apply, weights["embed"][ids], _layers(weights))
-    return _norm(x, weights["norm"]) @ weights["head"]
+    return norm(x, weights["norm"]) @ weights["head"]
 
 
 def token_logprobs(weights: Weights, ids: jax.Array) -> jax.Array:
@@ -116,9 +116,9 @@ def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.A
 
     def apply(x: jax.Array, given: tuple[Weights, Cache]) -> tuple[jax.Array, Cache]:
         layer, (keys, values, before) = given
-        y = _norm(x, layer["norm_attention"])
+        y = norm(x, layer["norm_attention"])
         q, k, v = (part[:, None] for part in _qkv(layer, y, jnp.where((positions == 0)[:, None], 0.0, before)))
-        q, k = _rotate(q, positions[:, None]), _rotate(k, positions[:, None])
+        q, k = rotate(q, positions[:, None]), rotate(k, positions[:, None])
         keys, values = keys.at[rows, positions].set(k[:, 0]), values.at[rows, positions].set(v[:, 0])
         scores = jnp.einsum("bhd,bkhd->bhk", q[:, 0], keys) / np.sqrt(HEAD)
         shares = jax.nn.softmax(jnp.where(seen[:, None], scores, -1e9), -1)
@@ -126,7 +126,7 @@ def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.A
         return x + _mlp(layer, x), Cache(keys, values, y)
 
     x, cache = jax.lax.scan(apply, weights["embed"][ids], (_layers(weights), cache))
-    return _norm(x, weights["norm"]) @ weights["head"], cache
+    return norm(x, weights["norm"]) @ weights["head"], cache
 
 
 def save_weights(path: Path, weights: Weights) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from model import CONTEXT, Cache, Weights, decode_step, new_cache
-from vocabulary import ENDS, IDS, PAD
+from model import Weights
+from models import SMALL, Model
 
 
 @dataclass
@@ -43,13 +44,12 @@ class _Slot:
     known: list[int] = field(default_factory=list)
 
 
-@partial(jax.jit, donate_argnums=(1,))
+@partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))
 def _advance(
-    weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array, temperatures: jax.Array, key: jax.Array
-) -> tuple[jax.Array, jax.Array, Cache]:
-    logits, cache = decode_step(weights, cache, ids, positions)
-    # padding is never sampled
-    logits = logits.at[:, IDS[PAD]].set(-1e9)
+    model: Model, weights: Weights, cache: Any, ids: jax.Array, positions: jax.Array, temperatures: jax.Array, key: jax.Array
+) -> tuple[jax.Array, jax.Array, Any]:
+    logits, cache = model.decode_step(weights, cache, ids, positions)
+    logits = logits.at[:, jnp.array(model.never)].set(-1e9)
     cold = temperatures == 0
     scaled = logits / jnp.where(cold, 1.0, temperatures)[:, None]
     noise = jnp.where(cold[:, None], 0.0, jax.random.gumbel(key, logits.shape))
@@ -61,16 +61,16 @@ def _advance(
 class Sampler:
     """Not thread-safe."""
 
-    def __init__(self, weights: Weights, version: int, slots: int, seed: int) -> None:
-        self.version = version
-        self._weights = weights
+    def __init__(self, weights: Weights, version: int, slots: int, seed: int, model: Model = SMALL) -> None:
+        self._model = model
         self._slots = [_Slot() for _ in range(slots)]
-        self._cache = new_cache(slots)
+        self._cache = model.new_cache(slots)
         self._key = jax.random.key(seed)
+        self.load(weights, version)
 
     def load(self, weights: Weights, version: int) -> None:
         """Uses new weights from the next token on."""
-        self._weights, self.version = weights, version
+        self._weights, self.version = {**self._model.frozen, **weights}, version
         for slot in self._slots:
             slot.known = []
 
@@ -88,15 +88,14 @@ class Sampler:
         slot = max(free, key=lambda one: _common(one.known, generation.prompt))
         # the last token of the prompt is always fed, for its logits
         keep = min(_common(slot.known, generation.prompt), len(generation.prompt) - 1)
-        # the previous input of each layer is known only at the end of the cached tokens
-        slot.known = slot.known[:keep] if keep == len(slot.known) else []
+        slot.known = slot.known[:keep] if keep == len(slot.known) or self._model.rewinds else []
         slot.generation = generation
 
     def step(self) -> None:
         """Feeds one token to every active slot."""
         count = len(self._slots)
         # idle slots write to positions that are never read
-        ids, positions = np.zeros(count, np.int32), np.full(count, CONTEXT - 1, np.int32)
+        ids, positions = np.zeros(count, np.int32), np.full(count, self._model.context - 1, np.int32)
         temperatures = np.ones(count, np.float32)
         for at, slot in enumerate(self._slots):
             if slot.generation is not None:
@@ -104,7 +103,7 @@ class Sampler:
                 ids[at] = slot.generation.token(len(slot.known))
                 temperatures[at] = slot.generation.temperature
         self._key, key = jax.random.split(self._key)
-        chosen, logprobs, self._cache = _advance(self._weights, self._cache, ids, positions, temperatures, key)
+        chosen, logprobs, self._cache = _advance(self._model, self._weights, self._cache, ids, positions, temperatures, key)
         for slot, token, logprob in zip(self._slots, np.asarray(chosen).tolist(), np.asarray(logprobs).tolist(), strict=True):
             if slot.generation is not None:
                 self._take(slot, slot.generation, token, logprob)
@@ -116,9 +115,9 @@ class Sampler:
         generation.ids.append(token)
         generation.logprobs.append(logprob)
         generation.versions.append(self.version)
-        full = len(generation.ids) >= generation.max_tokens or len(slot.known) + 1 >= CONTEXT - 1
-        if token in ENDS or full:
-            generation.finish_reason = "stop" if token in ENDS else "length"
+        full = len(generation.ids) >= generation.max_tokens or len(slot.known) + 1 >= self._model.context - 1
+        if token in self._model.ends or full:
+            generation.finish_reason = "stop" if token in self._model.ends else "length"
             slot.generation = None
             generation.done(generation)
 

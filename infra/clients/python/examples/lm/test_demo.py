@@ -20,6 +20,11 @@ from model import new_weights, save_weights  # noqa: E402
 from processes import Program, run  # noqa: E402
 
 
+def test_the_later_try_of_a_step_is_the_version() -> None:
+    names = ["v9.11.safetensors", "v9.2.safetensors", "v0.safetensors", "vocabulary.safetensors"]
+    assert max(map(Path, names), key=evaluate.version_of).name == "v9.11.safetensors"
+
+
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
@@ -56,7 +61,7 @@ def test_evaluates_the_first_version_each_that_is_due_and_the_last(tmp_path: Pat
 
     def write_next(_seconds: float) -> None:
         version = next(written)
-        shutil.copy(tmp_path / "v0.safetensors", tmp_path / f"v{version}.safetensors")
+        shutil.copy(tmp_path / "v0.safetensors", tmp_path / f"v{version}.{version}.safetensors")
 
     monkeypatch.setattr(evaluate, "accuracy", lambda *_: {"all": 0.5})
     monkeypatch.setattr(evaluate.time, "sleep", write_next)

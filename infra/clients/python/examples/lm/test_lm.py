@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+import trainer  # noqa: E402
+from fake_api import FakeApi  # noqa: E402
 from grpo import train_step  # noqa: E402
 from model import load_weights, new_weights, save_weights, token_logprobs  # noqa: E402
 from optimizer import new_adam  # noqa: E402
 from sampling import Generation, Sampler  # noqa: E402
 from task import FACTS, calculate, demonstration, look_up, make_question, read_call  # noqa: E402
+from turnstream import Turnstream  # noqa: E402
 from vocabulary import decode, encode  # noqa: E402
 
 
@@ -107,6 +110,32 @@ def test_weights_come_back_from_their_file(tmp_path: Path) -> None:
     save_weights(tmp_path / "w.safetensors", weights)
     back = load_weights((tmp_path / "w.safetensors").read_bytes())
     assert all((back[name] == weights[name]).all() for name in weights) and back.keys() == weights.keys()
+
+
+def test_a_trainer_whose_first_step_was_lost_starts_again_from_the_warm_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api, warm = FakeApi(), tmp_path / "warm.safetensors"
+    api.unpublished = True
+    save_weights(warm, new_weights(1))
+
+    def step(weights: dict[str, jnp.ndarray], adam: object, *_: object, **__: object) -> tuple[object, object, dict[str, float]]:
+        return {name: array + 1 for name, array in weights.items()}, adam, {"loss": 0.0}
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainer, "train_step", step)
+    monkeypatch.setattr(trainer.Training, "push", lambda self, version, file: None)
+    with Turnstream("http://api.test", transport=api.transport()) as ts:
+        with monkeypatch.context() as patch:
+            patch.setattr("turnstream.Batch.commit", die)
+            with pytest.raises(KeyboardInterrupt):
+                trainer.Training("demo", "", tmp_path, warm).train(ts, 1)
+        api.out = None
+        trainer.Training("demo", "", tmp_path, warm).train(ts, 1)
+    assert list(api.commits) == ["demo/step/1.0"]
+    made, first = (load_weights(file.read_bytes()) for file in (tmp_path / "v1.0.safetensors", warm))
+    for name, array in first.items():
+        np.testing.assert_array_equal(made[name], array + 1)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
