@@ -40,7 +40,7 @@ const schemas: Readonly<Record<ColumnKind, () => TSchema>> = {
 };
 
 /** The OpenAPI description of a column that is returned only when `fields` names it. */
-export const HEAVY = 'Only when fields names it.';
+export const HEAVY = 'Returned only if `fields` names it.';
 
 type Properties = Record<string, TSchema>;
 

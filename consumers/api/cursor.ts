@@ -49,7 +49,7 @@ function fits(value: unknown, kind: KeyKind): boolean {
 export const foreignCursor = (): PlatformError =>
   new PlatformError(
     'CURSOR_MISMATCH',
-    'reading the request: query parameter cursor was not given out by this list with these filters; start without it',
+    'reading the request: query parameter cursor is not from this list with these filters; start without it',
   );
 
 function parse(cursor: string): unknown {

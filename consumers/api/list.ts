@@ -48,19 +48,19 @@ export interface ListPage<Row> {
 
 /** Query parameters of every list. */
 export const pageQuery = {
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 50, description: 'Rows of a page.' }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 50, description: 'Maximum number of rows in a page.' }),
   cursor: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]+$',
       maxLength: 8_000,
-      description: '`next_cursor` of the page before, from the same list with the same filters; with others it is 409.',
+      description: '`next_cursor` of the previous page. The list and the filters must be the same; otherwise the response is 409.',
     }),
   ),
 };
 
 const fieldsQuery = (columns: ColumnKinds, heavy: ColumnKinds) => {
   const more = Object.keys(heavy).join(', ');
-  const description = `Columns to answer with; all when left out.${more === '' ? '' : ` Only when named: ${more}.`}`;
+  const description = `Columns to return; by default all.${more === '' ? '' : ` Returned only if named: ${more}.`}`;
   const names = [...Object.keys(columns), ...Object.keys(heavy)];
   return Type.Optional(Type.Array(Type.Enum(names), { minItems: 1, maxItems: 100, description }));
 };

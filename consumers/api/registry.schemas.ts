@@ -5,14 +5,12 @@ export const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 export const bodyTypes = [MEDIA_TYPE, 'application/vnd.schemaregistry+json', 'application/json'] as const;
 export const COMPATIBILITY = 'FULL_TRANSITIVE';
 
-const ignored = Type.Optional(Type.String({ maxLength: 100, description: 'Taken and ignored.' }));
+const ignored = Type.Optional(Type.String({ maxLength: 100, description: 'Accepted and ignored.' }));
 
 /** Confluent's clients always send these; parameters that Confluent does not know are rejected. */
 export const registryQuery = Type.Object(
   {
-    subjectPrefix: Type.Optional(
-      Type.String({ maxLength: 400, description: 'Only subjects that start with it; where subjects are listed.' }),
-    ),
+    subjectPrefix: Type.Optional(Type.String({ maxLength: 400, description: 'For the list of subjects: only those with this prefix.' })),
     ...{ aliases: ignored, defaultToGlobal: ignored, deleted: ignored, deletedAsNegative: ignored, deletedOnly: ignored },
     ...{ fetchMaxId: ignored, findTags: ignored, force: ignored, format: ignored, latestOnly: ignored, limit: ignored },
     ...{ lookupDeletedSchema: ignored, normalize: ignored, offset: ignored, permanent: ignored, propagateSchemaTags: ignored },
@@ -33,7 +31,7 @@ export const configBody = Type.Object({ compatibility: Type.Enum([COMPATIBILITY]
 
 const failure = Type.Unsafe({
   ...Type.Object({ error_code: Type.Integer(), message: Type.String(), request_id: Type.String() }, { title: 'RegistryError' }),
-  'x-response-description': "The failure, in the shape of Confluent's clients or as a problem.",
+  'x-response-description': "The error, in Confluent's format or as application/problem+json.",
 });
 
 const answer = (schema: TSchema) => ({

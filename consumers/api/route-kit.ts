@@ -12,7 +12,7 @@ export type StoreRoutes = FastifyPluginAsyncTypebox<{ readonly store: Store }>;
 export const runParams = Type.Object({ run: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Slug of the run.' }) });
 
 const purposeQuery = (otherwise: string) =>
-  Type.Optional(Type.Enum([...purposes], { description: `Only attempts of this purpose; ${otherwise} when left out.` }));
+  Type.Optional(Type.Enum([...purposes], { description: `Only attempts with this purpose; by default ${otherwise}.` }));
 /** Parameter `purpose` of a report on answers. */
 export const allButEvaluations = purposeQuery('all but evaluations');
 /** Parameter `purpose` of a report on all activity. */

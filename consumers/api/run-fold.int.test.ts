@@ -82,6 +82,10 @@ async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[
 }
 
 let runs = 0;
+const rewind = (run: string): Promise<void> =>
+  store.command(
+    `insert into rewinds (run_id, version, abandoned, _topic, _timestamp) select '${run}', 300, range(3, 40), 'training', now64(3)`,
+  );
 
 describe('figures that are kept up to date', { timeout: 300_000 }, () => {
   it('equal those of all rows after each insert', async () => {
@@ -91,6 +95,7 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
         fc.integer({ min: 2, max: 6 }),
         async (growing, pace) => {
           let inserts = 0;
+          await rewind(growing.run);
           for await (const _ of insertGrowing(store, growing)) if ((inserts += 1) % (pace + 1) === 0) await assertEqual(growing.run);
           await assertEqual(growing.run, [undefined, 'eval']);
         },
@@ -106,9 +111,9 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
     for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
     await assertEqual(run);
     const others = `insert into trajectories select * replace (concat(trajectory_id, '-late') as trajectory_id) from trajectories where run_id = '${run}' order by _offset limit 2`;
-    const rewind = `insert into rewinds (run_id, version, abandoned, _topic, _timestamp) select '${run}', 300, range(3, 40), 'training', now64(3)`;
+    await rewind(run);
+    await assertEqual(run);
     for (const statement of [
-      rewind,
       others,
       `alter table trajectories delete where run_id = '${run}' and _offset % 3 = 0 settings mutations_sync = 2`,
       `alter table trajectories update worker_id = 'worker-z' where run_id = '${run}' and _offset % 2 = 0 settings mutations_sync = 2`,

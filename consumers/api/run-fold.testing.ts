@@ -4,7 +4,7 @@ import type { Row, Store } from '../../streams/core/ports.ts';
 
 const TOPICS = {
   rollouts: ['trajectory_starts', 'turns', 'trajectories'],
-  training: ['step_trajectories', 'discarded_trajectories', 'expired_attempts'],
+  training: ['step_trajectories', 'collected_trajectories', 'discarded_trajectories', 'expired_attempts'],
 };
 
 export const tablesOfAttempts: readonly string[] = Object.values(TOPICS).flat();
@@ -49,7 +49,7 @@ const attempt = fc.record({
   status: fc.constantFrom('answered', 'answered', 'max_turns', 'timeout', 'failed', 'cancelled'),
   reward: fc.constantFrom(0, 0.25, 1),
   told: fc.constantFrom('start', 'finish', 'both', 'both', 'both'),
-  fates: fc.subarray(['trained', 'discarded', 'expired'] as const, { maxLength: 2 }),
+  fates: fc.subarray(['trained', 'collected', 'discarded', 'expired'] as const, { maxLength: 2 }),
   staleness: fc.nat(8),
   version: fc.nat(200),
   repeats: fc.subarray(['trajectory_starts', 'turns', 'trajectories', 'step_trajectories'] as const, { maxLength: 1 }),
@@ -94,6 +94,7 @@ function recordsOf(run: string, one: MadeAttempt & { readonly index: number }): 
   };
   const decisions = fates.map((fate) => {
     if (fate === 'trained') return { table: 'step_trajectories', row: { ...decided, step: version + 1, sequence: version } };
+    if (fate === 'collected') return { table: 'collected_trajectories', row: { ...decided, batch: version + 1, sequence: version } };
     if (fate === 'discarded')
       return {
         table: 'discarded_trajectories',

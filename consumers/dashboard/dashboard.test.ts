@@ -1,14 +1,15 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
+import type { EventType } from '../../schemas/generated/events.ts';
 import { turnFieldKinds } from '../../schemas/rollouts/turn.ts';
-import { topicOf } from '../../schemas/subjects.ts';
+import { latestSchema, topicOf } from '../../schemas/subjects.ts';
 import { toolStatuses, trajectoryFates, trajectoryStatuses, purposes } from '../api/values.ts';
 import { firstRequests } from './app/data/addresses.ts';
-import { liveTypes } from './app/data/live-shapes.ts';
+import { liveTypes, summaryOf } from './app/data/live-shapes.ts';
 import { filters } from './app/pages/filters.ts';
 import { turnsUrl } from './app/pages/turn-columns.ts';
 import { documentPolicy, pagePaths } from './dashboard.route.ts';
@@ -103,6 +104,35 @@ it('offers the filter values that the API accepts', () => {
 
 it('follows only types of events that exist', () => {
   expect(Object.keys(topicOf)).toEqual(expect.arrayContaining([...liveTypes]));
+});
+
+it('shows only fields that the events of a type have', () => {
+  for (const type of liveTypes as readonly EventType[]) {
+    const shown: string[] = [];
+    const event = new Proxy<Record<string, unknown>>({}, { get: (_, name) => void shown.push(String(name)) });
+    summaryOf({ type, event, id: '', timestamp_ms: 0, topic: '', partition: 0, offset: 0 });
+    const { fields } = JSON.parse(latestSchema(type).schema) as { readonly fields: readonly { readonly name: string }[] };
+    const names = new Set(fields.map(({ name }) => name));
+    expect([type, shown.length > 0, shown.filter((name) => !names.has(name))]).toEqual([type, true, []]);
+  }
+});
+
+it('shows ids and names of the data with marks for their hidden characters', async () => {
+  const app = join(import.meta.dirname, 'app');
+  const ids = ['id', 'run_id', 'worker_id', 'evaluation_id', 'question_id', 'group_id', 'trajectory_id'];
+  const others = ['run', 'other', 'worker', 'dataset', 'question', 'tool', 'algorithm', 'subject'];
+  const names = `(?:\\w+\\.)*(?:${[...ids, ...others].join('|')})`;
+  const inText = new RegExp(`(?<!<Text>|<Text title>|[=$\\w])\\{${names}\\}`, 'g');
+  const inLabel = new RegExp(`aria-label=\\{\`[^\`]*\\$\\{${names}\\}`, 'g');
+  const pages = (await readdir(app, { recursive: true })).filter((path) => path.endsWith('.tsx'));
+  const found = await Promise.all(
+    pages.map(async (path) => {
+      const source = await readFile(join(app, path), 'utf8');
+      return [inText, inLabel].flatMap((bare) => [...source.matchAll(bare)].map(([text]) => `${path}: ${text}`));
+    }),
+  );
+  expect(pages.length).toBeGreaterThan(30);
+  expect(found.flat()).toEqual([]);
 });
 
 it('requests every field of a turn for its raw view', () => {

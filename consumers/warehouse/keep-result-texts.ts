@@ -1,6 +1,6 @@
-// Keeps `result_texts` filled: each distinct tool result once. It reads the turns in slices, as the audit does, after the sink: each
-// round goes up to the ends that the previous round saw, so that no row below them is still being inserted. The texts are inserted before
-// their mark; repeats after a crash are deduplicated by the table.
+// Keeps `result_texts` filled with each distinct tool result once. It reads the table `turns` in slices, as the audit does. Each round
+// reads only up to the ends of the partitions that the previous round saw, because rows below them are no longer being inserted. The texts
+// of a slice are inserted before its marks; repeats after a crash are deduplicated by the tables.
 import type { Row } from '../../streams/core/ports.ts';
 import { behindMarks, type TableMark } from '../common/behind-marks.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
@@ -17,13 +17,13 @@ export class ResultTextKeeper {
   #ends: ReadonlyMap<number, number> = new Map();
   #size: number;
 
-  /** `size`: offsets of the first round. */
+  /** `size`: number of offsets in the first round. */
   constructor({ store }: Pick<KeeperDeps, 'store'>, size = FIRST_SIZE) {
     this.#store = store;
     this.#size = size;
   }
 
-  /** Adds the results of some turns. */
+  /** Adds the tool results of the next slice of turns. */
   async round(): Promise<Round> {
     const windows = await this.#windows();
     const { slice } = cutSlice(windows, this.#size);

@@ -22,7 +22,7 @@ const stepArbitrary: fc.Arbitrary<WarehouseStep> = fc.record({
   batchRecords: fc.integer({ min: 1, max: 12 }),
 });
 
-/** Plays steps: each appends some work and triggers a fault in the middle of it. */
+/** Plays steps: each appends events, and most trigger a fault while the warehouse stores them. */
 class Schedule {
   readonly #world: WarehouseWorld;
   readonly #random: () => number;
@@ -91,8 +91,8 @@ class Schedule {
   }
 }
 
-describe('exactly once, whatever happens', () => {
-  it('survives any schedule of kills, freezes, rebalances and outages', async () => {
+describe('the warehouse', () => {
+  it('stores every record exactly once under any schedule of kills, freezes, rebalances, and outages', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(stepArbitrary, { minLength: 3, maxLength: 14 }), fc.nat(), async (steps, seed) => {
         const world = new WarehouseWorld(5);

@@ -1,4 +1,4 @@
-// The topic that both sinks of the bench read: turns and nothing else, since the engine's own reader takes one event type per topic.
+// The topic that both sinks of the benchmark read. It has only turns, because ClickHouse's Kafka engine takes one event type per topic.
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
@@ -9,7 +9,7 @@ import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { pause } from '../lifecycle/waiting.ts';
 import type { BenchSite } from './local-bench.ts';
 
-/** Which versions of the schema a topic's turns have. */
+/** The schema versions in which the turns of a topic are encoded. */
 export type TurnVersions = 'newest' | 'oldest' | 'mixed';
 
 export interface SinkTopic {
@@ -19,7 +19,7 @@ export interface SinkTopic {
   readonly rows: number;
 }
 
-/** A codec that writes turns as these versions, one version after the other. */
+/** A codec that encodes turns in these schema versions, in rotation. */
 function codecFor(codec: Codec, versions: TurnVersions): Codec {
   if (versions === 'newest') return codec;
   const published = publishedSchemas.filter(({ name }) => name === 'TurnRecorded');
@@ -39,7 +39,7 @@ interface WantedTopic extends Omit<SinkTopic, 'rows'> {
   readonly versions?: TurnVersions;
 }
 
-/** Writes at least `turns` turns; `rows` of the result is how many. */
+/** Writes at least `turns` turns; `rows` of the result is the exact number. */
 export async function prepareSinkTopic(site: BenchSite, wanted: WantedTopic): Promise<SinkTopic> {
   const { namespace, partitions, turnBytes, turns, versions = 'newest' } = wanted;
   const connection = await site.connect(namespace, { partitionsRollouts: partitions }, codecFor(site.codec, versions));

@@ -9,7 +9,7 @@ export function describeError(error: unknown, verbose: boolean): string {
   const causes = causesOf(error);
   const text = `turnstream: ${messageOf(error)}${code}\n`;
   if (verbose) return text + causes.map((one) => `${one instanceof Error ? (one.stack ?? one.message) : String(one)}\n`).join('');
-  return isPlatformError(error) ? text : `${text}  This was not expected. TURNSTREAM_LOG_LEVEL=debug shows where it came from.\n`;
+  return isPlatformError(error) ? text : `${text}  This error is unexpected. TURNSTREAM_LOG_LEVEL=debug shows its stack.\n`;
 }
 
 function causesOf(error: unknown): unknown[] {

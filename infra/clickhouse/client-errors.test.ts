@@ -26,7 +26,7 @@ describe('the error for a response of ClickHouse', () => {
     expect(of(told(75, 'Cannot write: No space left on device'))).toMatchObject({ code: 'STORE_FULL' });
   });
 
-  it('contains the operation, the address, and the text of ClickHouse', () => {
+  it('contains the operation, the address, and the message of ClickHouse', () => {
     expect(of(told(60))).toMatchObject({ message: 'inserting 2 rows into t: ClickHouse at http://host answered NAME (60): why' });
   });
 
@@ -43,7 +43,7 @@ describe('the error for a response of ClickHouse', () => {
     }
   });
 
-  it('is passed on unchanged if it is neither', () => {
+  it('is the original error if it is neither from ClickHouse nor from the connection', () => {
     const bug = new TypeError('x is not a function');
     expect(of(bug)).toBe(bug);
     expect(of('text')).toBe('text');

@@ -1,4 +1,4 @@
-// Both clients against the real API and store: every list has the columns of its type, SQL runs, and errors have codes.
+// Tests both clients against the real API and store: lists, SQL, attached rewards, and the codes of errors.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-it('the TypeScript client reads lists and SQL', async () => {
+it('the TypeScript client reads lists, runs SQL, and rejects with error codes', async () => {
   const ts = new Turnstream({ url });
   const run = ts.run(storyRun);
   expect(await run.summary()).toMatchObject({ run_id: storyRun });
@@ -53,7 +53,7 @@ it('the TypeScript client reads lists and SQL', async () => {
   expect(error).toMatchObject({ code: 'NOT_FOUND', status: 404 });
 });
 
-it('the TypeScript client attaches rewards, which are in the log when it returns', async () => {
+it('the TypeScript client attaches rewards, which are in the log when the call returns', async () => {
   const run = new Turnstream({ url }).run(storyRun);
   const [first] = await run.trajectories({ limit: 1 }).rows();
   const trajectory_id = first?.trajectory_id ?? '';
@@ -75,7 +75,7 @@ it('the TypeScript client attaches rewards, which are in the log when it returns
 });
 
 it.skipIf(!existsSync(clientPython))(
-  'the Python client keeps its contract',
+  'the Python client passes its tests against the same API',
   async () => {
     const child = spawn(clientPython, ['-m', 'pytest', 'tests/test_contract.py'], {
       cwd: join('infra', 'clients', 'python'),

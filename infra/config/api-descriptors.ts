@@ -13,7 +13,7 @@ export const apiDescriptors = {
     min: 0,
     max: 65_535,
     fallback: 8787,
-    help: 'Port of the API; 0 picks a free one. Unset: the default, or another port that is shown when the default is taken.',
+    help: 'Port of the API; 0 picks a free one. Unset: the default, or a free port if another program uses the default.',
   },
   apiNames: {
     env: 'TURNSTREAM_API_NAMES',
@@ -21,7 +21,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
     shape: 'a host name in lower case, without a port',
-    help: 'Host names of the API, such as that of a reverse proxy, comma separated. With names, and always on loopback, requests must name one of these, this machine, or, beyond loopback, an IP address.',
+    help: 'Host names of the API, such as that of a reverse proxy, comma separated. Requests with another Host header are refused, except with a name of this machine (localhost) and, if the API listens beyond loopback, with an IP address. Unset and beyond loopback: the Host header is not checked.',
   },
   apiPublicUrl: {
     env: 'TURNSTREAM_API_PUBLIC_URL',
@@ -77,7 +77,7 @@ export const apiDescriptors = {
     min: 0,
     max: 60_000,
     fallback: 200,
-    help: 'How old a response to a GET may be when it is shared by equal requests; if it took long, up to ten times as long as it took, but at most 10 s. While a newer one is being read, up to five times as old. 0 reads the tables every time.',
+    help: 'How long equal GET requests share one response; a slow response is shared for ten times as long as it took, up to 10 s. While a newer one is being read, the old one is shared for up to five times as long. 0 reads the tables for every request.',
   },
   webhookUrl: {
     env: 'TURNSTREAM_WEBHOOK_URL',
@@ -85,7 +85,7 @@ export const apiDescriptors = {
     fallback: '',
     pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
     shape: 'an http(s) URL without a user',
-    help: 'Where the API posts a JSON message when an advisory of a running run begins or ends. Its `text` fits the webhooks of chats. Set it for one API only.',
+    help: 'Where the API posts a JSON message when an advisory of a running run begins or ends. Its field `text` is what the webhooks of chat services display. Set it for only one API process.',
     secret: true,
   },
   webhookHosts: {

@@ -46,7 +46,7 @@ export const engineDescriptors = {
     fallback: 'hf-safetensors',
     pattern: /^[\w.-]{1,100}$/,
     shape: 'a name of at most 100 letters, digits, dots, and hyphens',
-    help: 'Format of these weights, as in a commit.',
+    help: 'Format of the initial weights, as in a commit.',
   },
   weightsHosts: {
     env: 'TURNSTREAM_WEIGHTS_HOSTS',

@@ -38,7 +38,7 @@ export const kafkaDescriptors = {
     min: 0,
     max: 1_024,
     fallback: 64,
-    help: 'Total size of tool results (1 kB and more) that turns share in the topic texts instead of repeating them, MB. Every reader of turns holds them in memory. 0 writes every turn whole.',
+    help: 'Maximum total size of the tool results of 1 kB and more that are stored once, in the topic texts, for all turns that repeat them, MB. Every reader of turns holds them in memory. 0 stores every result in its turn.',
   },
   replication: {
     env: 'TURNSTREAM_REPLICATION',

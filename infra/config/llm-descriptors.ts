@@ -82,7 +82,7 @@ export const llmDescriptors = {
     min: 0,
     max: 100_000,
     fallback: 20,
-    help: 'With the bounded memory: documents after which an answer counts.',
+    help: 'With the bounded memory: documents (search results and opened pages) after which the model may answer.',
   },
   llmEnoughCalls: {
     env: 'TURNSTREAM_LLM_ENOUGH_CALLS',
@@ -90,7 +90,7 @@ export const llmDescriptors = {
     min: 0,
     max: 100_000,
     fallback: 32,
-    help: 'With the bounded memory: model outputs after which an answer counts, whatever they found. As in ASearcher, thoughts about pages and refused answers count as outputs.',
+    help: 'With the bounded memory: model outputs after which the model may answer, however few documents it has seen. As in ASearcher, thoughts about pages and refused answers count as outputs.',
   },
   llmStream: {
     env: 'TURNSTREAM_LLM_STREAM',
@@ -156,8 +156,8 @@ export const llmDescriptors = {
       'header:x-policy-version',
     ],
     pattern: /^(header:[\w-]+|(route:\/[\w/.-]*#)?[\w-]+(\.[\w-]+)*)$/,
-    shape: 'header:<name>, a path into the answer, or route:<path>#<path into its answer>',
-    help: 'Where the server reports the version of its weights; every place is tried. A route is asked before and after each answer (vLLM: route:/weight_info#weight_version). Not found: the version is unknown.',
+    shape: 'header:<name>, a path into the JSON of the response, or route:<path>#<path into its JSON>',
+    help: 'Where the server reports the version of its weights; every place is tried. A route is requested before and after each generation (vLLM: route:/weight_info#weight_version). If no place has a version, it is recorded as unknown.',
   },
   llmConcurrency: {
     env: 'TURNSTREAM_LLM_CONCURRENCY',

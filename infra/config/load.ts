@@ -132,7 +132,7 @@ function engineChecks({ engines, trainer, llmVersionFrom }: Config): string[] {
       : ['TURNSTREAM_ENGINES needs TURNSTREAM_TRAINER external: the built-in trainer makes no weights for engines']),
     ...(twice === undefined ? [] : [`TURNSTREAM_ENGINES names ${twice} twice`]),
     ...(isAsked && engines.length > 1
-      ? ['TURNSTREAM_LLM_VERSION_FROM has a route, which only works with one engine: another one may answer it than generates']
+      ? ['TURNSTREAM_LLM_VERSION_FROM has a route, which needs a single engine: another may answer it instead of the one that generates']
       : []),
   ];
 }

@@ -53,7 +53,7 @@ export const modeDescriptors = {
     min: 0,
     max: 1_000_000,
     fallback: 0,
-    help: 'Latency model: this many concurrent generations in a worker make each one take twice as long, twice as many three times as long; 0 = no slowdown.',
+    help: 'Latency model: number of other concurrent generations in a worker at which a generation takes twice as long; at twice that number, it takes three times as long. 0 = no slowdown.',
   },
   latencyTrainMs: {
     env: 'TURNSTREAM_LATENCY_TRAIN_MS',

@@ -6,7 +6,7 @@ export const recipeDescriptors = {
     kind: 'choice',
     choices: ['asearcher', 'compact', 'compact-tuned'],
     fallback: 'asearcher',
-    help: 'Named set of defaults; variables and flags that are set override them. asearcher: those of this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three consecutive answers to end, 16 concurrent trajectories, its own questions. compact-tuned: the same algorithm, batches, and rounds, with settings with which the built-in policy learns, on factbook questions.',
+    help: 'Named set of defaults; variables and flags that are set override them. asearcher: the defaults in this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three consecutive answers to end, 16 concurrent trajectories, its own questions. compact-tuned: the same algorithm, batches, and rounds, with settings that suit the built-in policy, on factbook questions.',
   },
   stepReward: {
     env: 'TURNSTREAM_STEP_REWARD',

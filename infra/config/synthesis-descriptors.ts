@@ -21,7 +21,7 @@ export const synthesisDescriptors = {
     env: 'TURNSTREAM_SYNTHESIS_API_KEY',
     kind: 'text',
     fallback: '',
-    help: 'API key of that server; empty sends none.',
+    help: 'API key of TURNSTREAM_SYNTHESIS_URL; empty sends none.',
     secret: true,
   },
   synthesisCheckUrl: {
@@ -30,7 +30,7 @@ export const synthesisDescriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'Base URL of the server of the model that answers without tools and judges at the gates. Unset: the server that writes, with its key.',
+    help: 'Base URL of the server of the model that checks questions: it answers them without tools, and judges them at the quality gates. Unset: TURNSTREAM_SYNTHESIS_URL, with its key.',
   },
   synthesisCheckModel: {
     env: 'TURNSTREAM_SYNTHESIS_CHECK_MODEL',

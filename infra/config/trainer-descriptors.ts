@@ -23,7 +23,7 @@ export const trainerDescriptors = {
     min: 0,
     max: 2,
     fallback: 1,
-    help: 'External trainer: number of batches that it may lease ahead of the one that it trains on. The staleness of each is that of the version from which it will be trained.',
+    help: 'External trainer: number of batches that it may lease ahead of the one that it trains on. The staleness of each is measured from the version that the update on it will start from.',
   },
   trainerHost: {
     env: 'TURNSTREAM_TRAINER_HOST',

@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
   it('says whether the ledger is an unbroken chain, where it breaks, and where two runs first differ', async () => {
     await seedLedgers(journey.world.store);
     await open(`/runs/${intactRun}/ledger`);
-    await text('Everything that the tables can tell is right.');
+    await text('All checks of the tables passed.');
     expect(await journey.page.locator('.checks .good').count()).toBe(5);
     await journey.page.locator('select').selectOption(brokenRun);
     await text('First difference: step 8');

@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)('the flow and comparisons on the dashboard', () =>
 
   it('marks what is too old in the flow, and selects and opens trajectories with keys', async () => {
     await open(`${run}/flow`);
-    await text('red is the time after that');
+    await text('the time after that is red');
     await expect.poll(() => journey.page.evaluate<number>(LATE_PIXELS)).toBeGreaterThan(100);
     const { keyboard } = journey.page;
     const said = journey.page.locator('[role=status]', { hasText: 'flew' });

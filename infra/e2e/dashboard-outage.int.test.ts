@@ -20,7 +20,7 @@ const rows = (tab: Page): Promise<readonly string[]> => tab.locator('.tail-row a
 
 /** Waits for the parts of the overview that come from separate requests. */
 async function untilWhole(tab: Page): Promise<void> {
-  for (const text of ['Worst of the last step', 'Hatched: a tool was out']) await tab.getByText(text).first().waitFor();
+  for (const text of ['Worst of the last step', 'Hatched: a tool outage']) await tab.getByText(text).first().waitFor();
 }
 
 describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', () => {

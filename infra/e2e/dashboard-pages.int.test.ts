@@ -16,7 +16,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   it('links from the overview through an advisory to its evidence', async () => {
     await open(run);
     await text('The tool search was out');
-    await text('Hatched: a tool was out.');
+    await text('Hatched: a tool outage.');
     await journey.page.locator('.findings a', { hasText: 'Evidence' }).first().click();
     await journey.page.locator('td', { hasText: 'timeout' }).first().waitFor();
     await open(`/runs/${storyRun}/advisories`);

@@ -72,13 +72,25 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
       ...[`${run}/diff?a=${trajectory}%230&b=${encodeURIComponent(`${hostileRun}-g0.1`)}%230`, `${run}/trajectories?columns=${allColumns}`],
       `/sql?q=${encodeURIComponent(`SELECT text, tool, tool_arguments, tool_result FROM turns WHERE run_id = '${hostileRun}'`)}`,
     ];
+    const hidden = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
     for (const path of paths) {
       await open(path);
       const made = await journey.page.evaluate<number>(
         "document.querySelectorAll('main script, main img, main iframe, main object, main [onerror], main [onload], main a[href^=javascript]').length",
       );
       expect([path, made, await journey.page.evaluate("'__hostile' in globalThis")]).toEqual([path, 0, false]);
+      expect(await journey.page.locator('body').innerText(), path).not.toMatch(hidden);
     }
+    // a run and an evaluation whose ids have hidden characters, in lists and where a run is chosen
+    for (const path of ['/evaluations', '/']) {
+      await open(path);
+      await journey.page.locator('tbody a bdi', { hasText: 'run-‹U+202E›exe‹U+200B›' }).first().waitFor();
+    }
+    await journey.page.keyboard.press('Control+k');
+    await journey.page.keyboard.type('exe');
+    await journey.page.locator('#places bdi', { hasText: '‹U+202E›' }).waitFor();
+    await open(`/search?run=${hostileRun}`);
+    await journey.page.locator('option', { hasText: '‹U+202E›' }).waitFor({ state: 'attached' });
     await journey.page.goto(`${journey.world.url}/live`);
     await journey.page.locator('.live', { hasText: '●' }).waitFor();
     const events = hostileTexts
@@ -88,7 +100,6 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
       );
     await journey.world.log.writer().append(events);
     await expect.poll(() => journey.page.locator('.tail-row').count()).toBeGreaterThan(10);
-    const hidden = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
     expect(await journey.page.locator('.tail').innerText()).not.toMatch(hidden);
     expect(await journey.page.evaluate("'__hostile' in globalThis")).toBe(false);
     // every text was displayed
@@ -207,8 +218,12 @@ describe.skipIf(!hasChromium)('a dashboard with keys', () => {
     expect(await journey.page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await journey.page.locator('input[type=password]').fill(key);
     await journey.page.keyboard.press('Enter');
-    await journey.page.getByText('Sign in with a key that has the scope sql').waitFor();
-    await journey.page.getByRole('button', { name: 'Sign out' }).click();
+    const note = journey.page.locator('.note', { hasText: 'Sign in with a key that has the scope sql' });
+    await note.getByRole('button', { name: 'Sign out' }).waitFor();
+    await journey.page.goto(`${journey.world.url}/sql?q=SELECT+1`);
+    const refused = journey.page.locator('.failed', { hasText: 'FORBIDDEN' });
+    await expect.poll(() => refused.count()).toBe(2);
+    await refused.last().getByRole('button', { name: 'Sign out' }).click();
     await journey.page.locator('input[type=password]').waitFor();
     await journey.page.goto(`${journey.world.url}/`);
     await journey.page.locator('input[type=password]').waitFor();

@@ -282,7 +282,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await open(`/runs/${longRun}/steps/50`);
     await journey.page.locator('.histogram', { hasText: 'advantage' }).waitFor();
     await journey.page.locator('.histogram', { hasText: '8 trained' }).first().waitFor();
-    await journey.page.getByText('10 steps about it').click();
+    await journey.page.getByText('± 10 steps').click();
     await journey.page.locator('.histogram', { hasText: '168 trained' }).first().waitFor();
     expect(journey.page.url()).toContain('around=10');
   });

@@ -265,7 +265,7 @@ describe('first light', { timeout: 240_000 }, () => {
     const copy = { ...home.env, TURNSTREAM_NAMESPACE: 'changed' };
     const replayed = await command(copy, 'replay', '--run', RUN, '--all');
     expect(replayed.code, replayed.error).toBe(1);
-    expect(replayed.error).toContain(`1 of ${steps} steps are not what the ledger says [REPLAY_DIFFERS]`);
+    expect(replayed.error).toContain(`1 of ${steps} steps differ from the ledger [REPLAY_DIFFERS]`);
     expect(replayed.out).toContain(`${victim.trajectory} reward: the ledger has ${victim.reward}, the replay ${victim.reward + 0.125}`);
     expect((await command(copy, 'ledger', 'verify')).code).toBe(0);
   });

@@ -31,7 +31,7 @@ export async function visitLiveRun(url: string, run: string): Promise<readonly s
     await page.locator('.fate').waitFor();
     await page.goto(`${url}/runs/${run}/ledger`);
     await page
-      .locator('[aria-label="Verify state"]', { hasText: /Everything that the tables can tell is right|tables are behind/ })
+      .locator('[aria-label="Verify state"]', { hasText: /All checks of the tables passed|tables are behind/ })
       .waitFor();
     return wrongs;
   } finally {

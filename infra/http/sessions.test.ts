@@ -15,7 +15,7 @@ it('a session ends after its time, and when its key is removed', () => {
   expect(keyOfSession(session, [{ ...key, secret: other.secret }], 2_000)).toBeUndefined();
 });
 
-it('a changed text is no session', () => {
+it('a session with a changed character is invalid', () => {
   const session = createSession(key, 1_000);
   fc.assert(
     fc.property(fc.nat(session.length - 1), fc.constantFrom('a', '0', '.', '_'), (at, letter) => {
@@ -66,7 +66,7 @@ it('a key that may not read cannot sign in', async () => {
   await server.close();
 });
 
-it('of two entries for one key the later one counts, for sessions as for the key itself', async () => {
+it('if a key is configured twice, the later entry counts, for sessions as for the key itself', async () => {
   const server = await testApi({ store: createFakeStore(), keys: ['twice-key-0123456789:admin', 'twice-key-0123456789:read'] });
   const answer = await server.app.inject({ method: 'POST', url: '/v1/session', payload: { key: 'twice-key-0123456789' } });
   const cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';

@@ -1,4 +1,4 @@
-// An engine that names its weights only on a route of its own, as vLLM does, and that may get new weights at any time.
+// Tests with an engine that reports the version of its weights only on a separate route, as vLLM does, and may get new weights at any time.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -53,18 +53,18 @@ async function versions(given: Scripted, route = 'route:/weight_info#weight_vers
 
 it.each([
   ['the same label before and after', { labels: ['mine/7'] }, 7],
-  ['weights that are loading when it begins', { labels: ['unknown', 'unknown', 'mine/8'] }, 8],
+  ['weights that are still loading when the request begins', { labels: ['unknown', 'unknown', 'mine/8'] }, 8],
   ['weights without a version', { labels: ['default'] }, -1],
   ['an update that aborts the answer after its first token', { labels: ['mine/7', 'mine/7', 'unknown'], finishReason: 'abort' }, 7],
-  ['a version in the answer, which is nearer', { labels: ['mine/7'], answers: { metadata: { weight_version: 'mine/6' } } }, 6],
-] as const)('%s', async (...[, given, version]) => {
+  ['a version in the answer, which takes precedence', { labels: ['mine/7'], answers: { metadata: { weight_version: 'mine/6' } } }, 6],
+] as const)('records one version for all tokens, -1 if unknown: %s', async (...[, given, version]) => {
   expect(await versions(given)).toEqual({ spans: [{ version, tokens: 2 }], foreign: false });
 });
 
 it.each([
-  ['new weights in between', { labels: ['mine/7', 'mine/8'] }],
-  ['an update before the first token, and one that aborts', { labels: ['mine/7', 'mine/8', 'unknown'], finishReason: 'abort' }],
-] as const)('%s: the oldest possible version, and unknown ones', async (...[, given]) => {
+  ['new weights during the generation', { labels: ['mine/7', 'mine/8'] }],
+  ['an update before the first token, and an abort by the next', { labels: ['mine/7', 'mine/8', 'unknown'], finishReason: 'abort' }],
+] as const)('records the oldest possible version for one token, and -1 for the others: %s', async (...[, given]) => {
   const spans = [
     { version: 7, tokens: 1 },
     { version: -1, tokens: 1 },
@@ -76,6 +76,6 @@ it('counts a label of another run as an unknown version', async () => {
   expect(await versions({ labels: ['other/7'] })).toEqual({ spans: [{ version: -1, tokens: 2 }], foreign: true });
 });
 
-it('does not fail because a route does not answer', async () => {
+it('does not fail when the route returns an error', async () => {
   expect(await versions({ labels: ['mine/7'] }, 'route:/nowhere#weight_version')).toMatchObject({ spans: [{ version: -1, tokens: 2 }] });
 });

@@ -1,4 +1,4 @@
-// Shared by the tests of a served model: a scripted server, and what was logged and counted.
+// Shared by the tests of served models: a scripted server, and the log messages and metrics of the models.
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach } from 'vitest';
 import type { GenerationRequest } from '../../streams/core/models.ts';
@@ -69,7 +69,7 @@ export function modelOf(options: Partial<LlmOptions> = {}): ServedModel {
   return model;
 }
 
-/** Sends these replies in order and repeats the last one; `requests` contains what was received. */
+/** Makes the server send these replies in order and repeat the last one. The returned array collects the requests that it receives. */
 export function replies(...all: readonly ScriptedReply[]): SeenRequest[] {
   const requests: SeenRequest[] = [];
   server.setScript((request) => {

@@ -61,7 +61,7 @@ describe('event reader', () => {
     expect(asked).toEqual([4_000]);
   });
 
-  it('remembers for a while that an id is unknown', async () => {
+  it('caches for one second that an id is unknown', async () => {
     const { reader, asked, advance } = setup();
     for (let count = 0; count < 5; count += 1) {
       expect(await reader.read(recordOf(frame(9, Buffer.alloc(3))))).toMatchObject({ ok: false, reason: 'unknown_schema' });
@@ -75,7 +75,7 @@ describe('event reader', () => {
     expect(asked).toEqual([9, 9]);
   });
 
-  it('reads a retried dead letter as soon as its schema is registered, even if the id was just unknown', async () => {
+  it('reads a retried dead letter as soon as its schema is registered, even if its id is cached as unknown', async () => {
     const schemas = new Map<number, string>();
     const { reader, asked } = setup(schemas);
     const value = frame(4_000, Buffer.concat([bytes.subarray(5), Buffer.from([4]), Buffer.from('zz')]));
@@ -94,7 +94,7 @@ describe('event reader', () => {
     expect(asked.length).toBe(10_003);
   });
 
-  it('reports foreign and invalid schemas as unknown, and own ones that do not fit as incompatible', async () => {
+  it('reports foreign and invalid schemas as unknown, and incompatible schemas of turnstream events as incompatible', async () => {
     const narrowed = JSON.stringify({
       type: 'record',
       name: 'WorkerHeartbeat',

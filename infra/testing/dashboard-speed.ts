@@ -1,5 +1,5 @@
 // Measures the speed of the dashboard's pages in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them; a
-// test checks those that hardly depend on the load of the machine.
+// test checks most of them with slack.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Store } from '../../streams/core/ports.ts';
 import { longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';

@@ -86,7 +86,7 @@ function primitive(kind: string, name: string, random: Random): unknown {
   }
 }
 
-/** A step lists each of its trajectories once. */
+/** Drops repeated trajectories, because a step lists each of its trajectories once. */
 function eachTrajectoryOnce(made: readonly unknown[]): readonly unknown[] {
   const seen = new Set<unknown>();
   return made.filter((one) => {

@@ -3,6 +3,8 @@ import type { Store } from '../../streams/core/ports.ts';
 
 export const hostileRun = 'hostile-texts';
 export const hostileEvaluation = 'hostile-evaluation';
+/** Id of a run and of an evaluation. No address of a run accepts it, but lists show it. */
+const hiddenName = 'run-\u202eexe\u200b';
 
 const mark = 'globalThis.__hostile = 1';
 const seeds: readonly string[] = [
@@ -151,10 +153,13 @@ async function seedHostileSettings(store: Store, textAt: (index: number) => stri
     ...{ evaluation_id: hostileEvaluation, run_id: hostileRun, question_id: textAt(index), content_id: textAt(index + 20), sample: 0 },
     ...{ trajectory_id: textAt(index + 40), attempt: 0, status: 'answered', f1: 0.5, occurred_at: at, ...place(200 + index) },
   }));
-  await store.insert('run_events', [started], 'hostile-settings');
+  await store.insert('run_events', [started, { ...started, run_id: hiddenName, ...place(3) }], 'hostile-settings');
   await store.insert('steps', steps, 'hostile-steps');
   await store.insert('heartbeats', beats, 'hostile-heartbeats');
-  const events = ['started', 'completed'].map((event, index) => ({ ...evaluation, event, occurred_at: at, ...place(100 + index) }));
+  const hidden = { ...evaluation, evaluation_id: hiddenName, run_id: hiddenName };
+  const events = ['started', 'completed'].flatMap((event, index) =>
+    [evaluation, hidden].map((of, number) => ({ ...of, event, occurred_at: at, ...place(100 + 2 * index + number) })),
+  );
   await store.insert('evaluation_events', events, 'hostile-evaluation');
   await store.insert('evaluation_scores', scores, 'hostile-scores');
 }

@@ -20,14 +20,14 @@ describe('proximalTerm', () => {
   const one = (signal: number, logprob = half): Decisions => decisionsOf([{ candidates: 2, chosen: 0, logprob, signal }]);
   const ratio = (value: number): number => half + Math.log(value);
 
-  it('is the advantage times the ratio while the ratio is inside the clip', () => {
+  it('is the advantage times the ratio while the ratio is within 1 ± clip', () => {
     const { term, counts } = proximalTerm(one(2), Float64Array.of(half), options);
     expect(term(0, ratio(1.2)).loss).toBeCloseTo(-2.4, 10);
     expect(term(0, ratio(1.2)).slope).toBeCloseTo(-2.4, 10);
     expect(counts.clipped).toBe(0);
   });
 
-  it('takes the more pessimistic of the clipped and the unclipped term beyond the clip', () => {
+  it('takes the more pessimistic of the clipped and the unclipped term outside 1 ± clip', () => {
     const gain = proximalTerm(one(2), Float64Array.of(half), options);
     expect(gain.term(0, ratio(1.8))).toEqual({ loss: -2 * 1.4, slope: 0 });
     expect(gain.term(0, ratio(0.2)).slope).toBeCloseTo(-0.4, 10);
@@ -38,7 +38,7 @@ describe('proximalTerm', () => {
     expect(harm.counts.clipped).toBe(1);
   });
 
-  it('weights by the proximal policy over the behavior policy, and drops what is over the cap', () => {
+  it('weights by the ratio of the proximal to the behavior policy, and drops decisions with a weight over the cap', () => {
     const weighted = proximalTerm(one(1, Math.log(0.25)), Float64Array.of(half), options);
     expect(weighted.term(0, half).loss).toBeCloseTo(-2, 10);
     const capped = proximalTerm(one(1, Math.log(0.01)), Float64Array.of(half), options);
@@ -85,12 +85,12 @@ describe('lossOf', () => {
 });
 
 describe('the comparison with the behavior policy', () => {
-  it('counts every decision as one when both policies agree', () => {
+  it('has the number of decisions as effective sample size when both policies agree', () => {
     const decisions = decisionsOf([1, 2, 3].map(() => ({ candidates: 2, chosen: 0, logprob: half, signal: 0 })));
     expect(behaviourAccount(decisions, Float64Array.of(half, half, half), 5)).toEqual({ behave_kl: 0, capped_fraction: 0, ess: 3 });
   });
 
-  it('counts fewer when the weights differ, and the share over the cap', () => {
+  it('has a smaller effective sample size when the weights differ, and the share of weights over the cap', () => {
     const decisions = decisionsOf([half, Math.log(0.05)].map((logprob) => ({ candidates: 2, chosen: 0, logprob, signal: 0 })));
     const account = behaviourAccount(decisions, Float64Array.of(half, half), 5);
     expect(account.ess).toBeCloseTo((1 + 10) ** 2 / (1 + 100), 10);
@@ -98,7 +98,7 @@ describe('the comparison with the behavior policy', () => {
     expect(account.behave_kl).toBeCloseTo((10 - 1 - Math.log(10)) / 2, 10);
   });
 
-  it('is zero for nothing', () => {
+  it('is zero without decisions', () => {
     expect(behaviourAccount(decisionsOf([]), new Float64Array(0), 5)).toEqual({ behave_kl: 0, capped_fraction: 0, ess: 0 });
     expect(klEstimate(new Float64Array(0), new Float64Array(0))).toBe(0);
   });

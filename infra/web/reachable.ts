@@ -1,4 +1,4 @@
-// Whether the servers of the tools answer, without using them: a search may cost money.
+// Checks whether the servers of the tools respond, without calling the tools: a search may cost money.
 import { request } from 'undici';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/waiting.ts';

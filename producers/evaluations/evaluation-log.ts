@@ -1,4 +1,4 @@
-// Reads what the log already holds of an evaluation. Skips other records by key, without decoding them.
+// Reads the events of an evaluation that are already in the log. Skips other records by key, without decoding them.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
@@ -15,7 +15,7 @@ export interface EvaluationLog {
 
 const HEARTBEAT = '.WorkerHeartbeat';
 
-/** Events of a batch whose record is wanted; undecodable records are skipped (the warehouse keeps them). */
+/** Decodes the wanted records of a batch; undecodable ones are skipped (the warehouse keeps them). */
 async function readWanted(batch: LogBatch, events: EventReader, wanted: (record: LogRecord) => boolean): Promise<DecodedEvent[]> {
   const found: DecodedEvent[] = [];
   for (const record of batch.records) {
@@ -37,7 +37,7 @@ const ownGroups =
 const isHeartbeat = ({ runId }: EvaluationLog, record: LogRecord): boolean =>
   record.headers['ce_type']?.toString().endsWith(HEARTBEAT) === true && runOf(record) === runId;
 
-/** Highest repeat number of an evaluation that may have been requested before; -1 when the log has none of it. */
+/** Number of the newest repeat of an evaluation in the log, where 0 is the first evaluation; -1 when the log has none. */
 export async function newestRepeat(reader: LogReader, evaluationId: string): Promise<number> {
   let newest = -1;
   for await (const { records } of batchesOf(reader, 'evaluations')) {

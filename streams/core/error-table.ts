@@ -78,7 +78,7 @@ export const errorTable = {
     httpStatus: 409,
     final: true,
     exit: 'usage',
-    help: 'A topic has more partitions than allowed, and turnstream never shrinks a topic. For tasks and rollouts, configure at least as many as there are. The other topics must have exactly one; use another namespace.',
+    help: 'A topic has more partitions than allowed, and turnstream never shrinks a topic. For tasks and rollouts, configure at least as many as there are. Every other topic must have exactly one partition: if it has more, use another namespace.',
   },
   PRODUCER_FENCED: {
     retriable: false,
@@ -210,7 +210,7 @@ export const errorTable = {
   ROWS_GONE: {
     retriable: false,
     httpStatus: 410,
-    help: 'The rows of the batch can no longer be built, because retention has deleted some of its records from the log. Keep rollouts longer than batches are read.',
+    help: 'The rows of the batch can no longer be built, because retention has deleted some of its records from the log. Set TURNSTREAM_RETENTION_HOURS so that rollouts are kept until their batches have been read.',
   },
   RANGE_UNSATISFIABLE: { retriable: false, httpStatus: 416, help: 'The range starts after the last byte. The message has the size.' },
   SCHEMA_INVALID: { retriable: false, httpStatus: 422, help: 'The text is not an Avro schema.' },
@@ -270,7 +270,7 @@ export const errorTable = {
   CURSOR_MISMATCH: {
     retriable: false,
     httpStatus: 409,
-    help: 'The cursor belongs to another list or to other filters. Repeat the filters of its page, or start without a cursor.',
+    help: 'The cursor belongs to another list or to other filters. Send it with the list and the filters that it comes from, or start without a cursor.',
   },
   NOT_FOUND: { retriable: false, httpStatus: 404, final: true, exit: 'usage', help: 'The resource does not exist.' },
   METHOD_NOT_ALLOWED: { retriable: false, httpStatus: 405, help: 'The route does not support this method.' },
@@ -302,7 +302,7 @@ export const errorTable = {
   MODEL_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
-    help: 'The language model did not generate after all retries. The message has the last failure; check TURNSTREAM_LLM_URL and the log of the server.',
+    help: 'No request to the language model succeeded, even after all retries. The message has the last failure; check TURNSTREAM_LLM_URL and the log of the server.',
   },
   MODEL_REFUSED: {
     retriable: false,

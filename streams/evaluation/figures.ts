@@ -19,7 +19,7 @@ export interface ScoreFigures {
   /** Mean over questions of the best answer: Pass@k. */
   readonly pass: Readonly<Record<ScoreName, number>>;
   readonly passInterval: Readonly<Record<ScoreName, ScoreInterval>>;
-  /** Answers that were sent to a judge, and how many of them got no usable verdict. */
+  /** Answers with a verdict, and how many of the verdicts are `invalid`. A missing answer is `incorrect`; the judge is not asked. */
   readonly judged: number;
   readonly judgeInvalid: number;
   /** Share of answers that the judge accepts as correct, or, without a judge, that match exactly. */
@@ -31,10 +31,10 @@ export interface ScoreFigures {
   readonly unanswered: number;
   readonly turns: Percentiles;
   readonly toolCalls: Percentiles;
-  /** Over all prompts of an answer, each counted in full. Answers whose entry does not record it are left out. */
+  /** Tokens of all prompts of an answer, each counted in full. Answers whose event does not record them are left out, here and below. */
   readonly promptTokens: Percentiles;
   readonly generatedTokens: Percentiles;
-  /** Prompt and generated tokens. */
+  /** Prompt and generated tokens, over all answers. */
   readonly tokens: Percentiles;
 }
 

@@ -76,7 +76,7 @@ describe('attached rewards', () => {
     );
   });
 
-  it('change nothing in a run that names none, and those of other names change nothing in any', () => {
+  it('count only if their name is among the reward names of the run', () => {
     for (const names of ['', 'a']) {
       const state = folded(names, [
         ...both,
@@ -102,7 +102,7 @@ describe('attached rewards', () => {
     expect(verdict(state)).toBe('uniform_group');
   });
 
-  it('that never come leave the trajectory incomplete, and the others are judged without it', () => {
+  it('that never arrive leave their trajectory incomplete, and the group is decided without it', () => {
     const state = folded('a', [...both, attached('g.0', 1, { name: 'a' })]);
     giveUp(state, 'g.1');
     expect(state.decided.has('g')).toBe(true);
@@ -116,7 +116,7 @@ describe('attached rewards', () => {
     expect(verdict(state), 'one that comes before the group closes still counts').toBe('ready');
   });
 
-  it('after the group closed are late and change nothing', () => {
+  it('that arrive after the group closed count as late records and change nothing else', () => {
     const state = folded('a', both);
     foldLedger(
       state,

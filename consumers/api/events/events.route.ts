@@ -28,25 +28,25 @@ const postedEvent = Type.Object(
   {
     type: Type.Literal(ACCEPTED),
     trajectory_id: Type.String({ pattern: limits.trajectory.source, description: '`<group_id>.<sample>`' }),
-    value: Type.Number({ description: 'The reward; finite.' }),
-    attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.int, default: 0, description: 'Try at the trajectory.' })),
+    value: Type.Number({ description: 'The reward, a finite number.' }),
+    attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.int, default: 0, description: 'Attempt at the trajectory.' })),
     turn: Type.Optional(
-      Type.Integer({ minimum: -1, maximum: limits.int, default: -1, description: 'Turn that it is for; -1 = the whole attempt.' }),
+      Type.Integer({ minimum: -1, maximum: limits.int, default: -1, description: 'Turn that the reward is for; -1 = the whole attempt.' }),
     ),
     name: Type.Optional(
       Type.String({
         pattern: rewardNamePattern.source,
         default: 'reward',
-        description: 'What is rewarded. TURNSTREAM_REWARD_NAMES says what is trained on.',
+        description: 'What is rewarded. The run trains on the names in TURNSTREAM_REWARD_NAMES.',
       }),
     ),
-    source: Type.Optional(Type.String({ maxLength: limits.text, default: '', description: 'Who or what gave it.' })),
+    source: Type.Optional(Type.String({ maxLength: limits.text, default: '', description: 'Who or what gave the reward.' })),
     identifier: Type.Optional(
-      Type.String({ maxLength: limits.text, default: '', description: 'The same target, name, and identifier count once.' }),
+      Type.String({ maxLength: limits.text, default: '', description: 'Rewards with the same target, name, and identifier count once.' }),
     ),
-    run_id: Type.Optional(Type.String({ ...runParams.properties.run, description: 'Must be the run of the address.' })),
+    run_id: Type.Optional(Type.String({ ...runParams.properties.run, description: 'Must be the run in the path.' })),
     event_id: Type.Optional(
-      Type.String({ description: 'Must be `<trajectory_id>/<attempt>/<turn>/<name>/<identifier>`, which it is when left out.' }),
+      Type.String({ description: '`<trajectory_id>/<attempt>/<turn>/<name>/<identifier>`; this is also the default. Others are refused.' }),
     ),
   },
   { additionalProperties: false, title: 'PostedEvent', examples: [example] },
@@ -57,16 +57,16 @@ const checkedBelow: readonly unknown[] = [example];
 
 const recorded = Type.Object(
   {
-    recorded: Type.Integer({ description: 'Events that are in the log now.' }),
-    event_ids: Type.Array(Type.String(), { description: 'In the order of the request.' }),
+    recorded: Type.Integer({ description: 'Number of events in the request; all are in the log now.' }),
+    event_ids: Type.Array(Type.String(), { description: 'Ids of the events, in the order of the request.' }),
   },
   { title: 'RecordedEvents', examples: [{ recorded: 1, event_ids: ['demo-g000003.1/0/-1/human/reviewer-7'] }] },
 );
 
 const description =
-  `Takes ${ACCEPTED} alone so far: a reward for an attempt or a turn of it. An answer of 200 means that all events are in the log. ` +
-  'An event that is there already changes nothing, so a request may be repeated. A problem in any event refuses the request, names each ' +
-  'line in `errors`, and writes nothing. A body has at most 1 MiB. Whether the trajectory exists is not asked: the tables may be behind.';
+  `Accepts only ${ACCEPTED}: a reward for an attempt or for one of its turns. A response of 200 means that all events are in the log. ` +
+  'An event that is there already changes nothing, so a request may be repeated. If any event has a problem, nothing is written, and ' +
+  '`errors` names each line. A body has at most 1 MiB. The trajectory need not be in the tables, which may be behind the log.';
 
 /** Accepts events of other programs. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (

@@ -38,13 +38,13 @@ const schema = {
   operationId: 'followEvents',
   summary: 'Events as they are written, as server-sent events',
   description:
-    'The event name is the type, the id holds the positions to resume from (send it as Last-Event-ID). ' +
-    'Other event names: connected, fell-behind and closing, each with the place to resume; gap where the log no longer has what was missed. ' +
-    'A client that reads too slowly gets fell-behind after a whole event, and the stream ends.',
+    'The name of each event is its type; its id has the positions to resume from (send it as Last-Event-ID). Other names are connected, ' +
+    'fell-behind, and closing, each with the positions to resume from, and gap, where the log no longer has some of the missed events. ' +
+    'A client that reads too slowly gets fell-behind after a complete event, and the stream ends.',
   querystring: queryOf({
     run: Type.Optional(runParams.properties.run),
     type: Type.Optional(Type.Array(Type.Enum(eventTypes), { maxItems: 50 })),
-    last_event_id: Type.Optional(Type.String({ ...eventId, description: 'For clients that cannot send the header. The header wins.' })),
+    last_event_id: Type.Optional(Type.String({ ...eventId, description: 'For clients that cannot send the header, which has priority.' })),
   }),
   headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ ...eventId, description: 'Id of the event to resume after.' })) }),
   produces: ['text/event-stream'],

@@ -50,10 +50,7 @@ export function parsePositions(id: string, topics: readonly EventTopic[]): reado
     const [, name, partition, offset] = PART.exec(part) ?? [];
     const topic = topics.find((known) => known === name);
     if (topic === undefined) {
-      throw new PlatformError(
-        'REQUEST_INVALID',
-        'reading the request: header last-event-id was not given out by this stream; connect without it',
-      );
+      throw new PlatformError('REQUEST_INVALID', 'reading the request: header last-event-id is not from this stream; connect without it');
     }
     return { topic, partition: Number(partition), offset: Number(offset) };
   });

@@ -5,7 +5,7 @@ import { idText, notFound, runParams, type StoreRoutes } from '../route-kit.ts';
 import { answerColumns, readHistory } from './history.reader.ts';
 
 const description = [
-  'Each answer of each policy version, with how often it came, its mean reward, and the first trajectory that gave it. Evaluations are',
+  'Each answer of each policy version: how often it was given, its mean reward, and the first trajectory that gave it. Evaluations are',
   'left out. `is_whole` is false when there are more answers than one response holds.',
 ].join(' ');
 

@@ -47,7 +47,7 @@ export const questionRoutes: StoreRoutes = async (app, { store }) => {
           hops: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000 })),
           accepted: Type.Optional(Type.Boolean()),
           question_id: Type.Optional(idText),
-          question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
+          question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the question, ignoring case.' })),
         }),
         response: questions.response,
       },
@@ -144,7 +144,7 @@ const comparedFigure = named('ComparedFigure', {
 const comparisonText = [
   '`a` is the evaluation of the path, `b` the one of `with`. Questions of both are paired by their words and gold answers and resampled',
   '(a seeded paired bootstrap); `low` and `high` bound the difference b - a at `confidence`, `greater` is the share of draws in which b is',
-  'greater. The command `evaluate compare` draws more often.',
+  'greater. The command `evaluate compare` makes more draws.',
 ].join(' ');
 
 /** Two evaluations beside each other. */

@@ -34,7 +34,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'getLengths',
-        summary: 'Reward by length, early and late: how much of the change comes with other lengths, how much at the same length',
+        summary: 'Reward by length, early and late in the run: how much of its change is due to other lengths, and how much is not',
         params: runParams,
         querystring: queryOf({ purpose: allButEvaluations }),
         response: answers(lengthReport),
@@ -68,7 +68,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'listRunQuestions',
-        summary: 'Questions that the run tried: never answered, always answered, or flipping',
+        summary: 'Questions that the run tried: never answered right, always answered right, or flipping',
         params: runParams,
         querystring: queryOf({
           ...questions.query,
@@ -117,7 +117,7 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'listCosts',
-        summary: 'Tokens, tool calls and seconds for a point of reward, by policy version',
+        summary: 'Tokens, tool calls, and seconds per point of reward, by policy version',
         params: runParams,
         querystring: queryOf({ ...costs.query, purpose: allButEvaluations }),
         response: costs.response,

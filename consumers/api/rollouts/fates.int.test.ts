@@ -83,6 +83,10 @@ describe.each([
       return `${flow.fates[of('fate')] ?? ''} ${flow.reasons[of('reason')] ?? ''}`;
     });
     expect(counted(names)).toEqual(fates);
+    const { columns } = await get<Pick<FlowOfFates, 'columns'>>(`/v1/runs/${run}/flow/merged`);
+    const ofFlow = counted(flow.ids.map((_, at) => flow.fates[flow.columns['fate']?.[at] ?? -1] ?? ''));
+    for (const fate of ['trained', 'collected', 'discarded', 'lost', 'open'])
+      expect([fate, (columns[fate] ?? []).reduce((sum, one) => sum + one, 0)]).toEqual([fate, ofFlow[fate] ?? 0]);
   });
 });
 

@@ -1,5 +1,5 @@
-// The trajectories before and after one in a list. Both are found by its sort key, so the cost does not depend on the length of the list,
-// and new entries do not shift them.
+// The trajectories before and after a given one in a list. Both are found by its sort key, so the cost does not depend on the length of the
+// list, and new entries do not shift them.
 import type { Store } from '../../../streams/core/ports.ts';
 import { listTrajectories, type TrajectoryFilter, type TrajectoryOrder } from './trajectories.reader.ts';
 
@@ -13,7 +13,7 @@ interface TrajectoryNeighbors {
   readonly next: PlaceOfAttempt | null;
 }
 
-/** `at` need not match the filter. Both are null while that attempt is unfinished, because it is in no list yet. */
+/** `at` need not match the filter. Both neighbors are null while `at` is unfinished, because it is in no list yet. */
 export async function readNeighbors(
   store: Store,
   run: string,

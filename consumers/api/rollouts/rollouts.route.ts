@@ -25,7 +25,7 @@ import { listToolCalls, listTurns } from './turns.reader.ts';
 
 const tags = ['rollouts'];
 const order = Type.Enum(['asc', 'desc'], { default: 'desc', description: 'Direction of `sort`.' });
-const sort = Type.Enum([...trajectorySorts], { default: 'finished_at', description: '`tokens` are those that the policy made.' });
+const sort = Type.Enum([...trajectorySorts], { default: 'finished_at', description: '`tokens` are the tokens that the policy generated.' });
 const whole = Type.Optional(Type.Integer({ minimum: -1, maximum: MOST_INT32 }));
 const number = Type.Optional(Type.Number());
 const slug = Type.Optional(slugText);
@@ -40,8 +40,8 @@ const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
 const purpose = Type.Optional(Type.Enum([...purposes]));
 
 const fateText = [
-  'What became of it. `collected`: kept in a batch of a run that is not trained. `discarded`: also if a rewind abandoned the step that',
-  'trained on it. `lost`: given up, and not decided since. `open`: finished, and not decided yet.',
+  'What became of the attempt. `collected`: kept in a batch of a run that is not trained. `discarded`: also if a rewind abandoned the step',
+  'that trained on it. `lost`: given up, and none of these since. `open`: finished, and none of these yet.',
 ].join(' ');
 
 const trajectoryFilter = {
@@ -67,7 +67,7 @@ const trajectoryFilter = {
   tool: slug,
   tool_status: toolStatus,
   error_type: slug,
-  question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
+  question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question, ignoring case.' })),
   fate: Type.Optional(Type.Enum([...trajectoryFates], { description: fateText })),
 };
 const trajectoryQuery = queryOf({ ...trajectories.query, ...trajectoryFilter });
@@ -136,9 +136,8 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'getTrajectoryNeighbors',
-        summary: 'The trajectories before and after one in the list with these filters, however long it is',
-        description:
-          'Both are null when the attempt has not finished. The attempt itself need not fit the filters; `of_attempt` is 0 when left out.',
+        summary: 'The trajectories before and after this one in the list with these filters',
+        description: 'Both are null if the attempt has not finished. The attempt itself, number `of_attempt`, need not match the filters.',
         params: Type.Object({ run: runParams.properties.run, trajectory: idText }),
         querystring: queryOf({ ...trajectoryFilter, of_attempt: Type.Integer({ minimum: 0, maximum: MOST_INT32, default: 0 }) }),
         response: answers(named('TrajectoryNeighbors', { previous: neighbor, next: neighbor })),
@@ -182,7 +181,7 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'listToolCalls',
-        summary: 'Tool calls, narrowed by any of the filters; results are heads of 200 characters unless fields names them',
+        summary: 'Tool calls, narrowed by any of the filters; only the first 200 characters of results unless fields names them',
         params: runParams,
         querystring: queryOf({
           ...toolCalls.query,
@@ -199,10 +198,8 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
           max_ms: number,
           min_version: whole,
           max_version: whole,
-          arguments: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the arguments.' })),
-          result: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 500, description: 'Part of the result, whatever the case: which turns saw this text?' }),
-          ),
+          arguments: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the arguments, ignoring case.' })),
+          result: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the result, ignoring case.' })),
         }),
         response: toolCalls.response,
       },
@@ -219,7 +216,7 @@ export const turnRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'listTurns',
-        summary: 'Turns in order; texts are heads of 200 characters unless fields names them',
+        summary: 'Turns in order; only the first 200 characters of texts unless fields names them',
         params: Type.Object({ trajectory: idText }),
         querystring: queryOf({
           ...turns.query,

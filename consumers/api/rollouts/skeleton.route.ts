@@ -13,7 +13,7 @@ import { readTrajectory } from './trajectory.reader.ts';
 const params = Type.Object({ trajectory: idText });
 const place = {
   run: Type.Optional(runParams.properties.run),
-  attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32, description: '0 when left out.' })),
+  attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_INT32, description: 'By default 0.' })),
 };
 const where = {
   run_id: Type.String(),
@@ -35,10 +35,10 @@ const outline = named('Outline', {
 });
 
 const outlineText = [
-  'Every turn of an attempt, one column a figure, without texts. `tool`, `status`, `error_type` and `worker` are places in the lists of',
-  'names. `at_ms` is when the generation began and `tool_at_ms` when the tool was called, in milliseconds since 1970, as the worker told it.',
-  '`generation_queue_ms` and `tool_queue_ms` are the parts of `generation_ms` and `tool_ms` in which the worker was at its limit of',
-  'concurrent calls.',
+  'Every turn of an attempt, as one column per figure, without texts. `tool`, `status`, `error_type`, and `worker` are indexes into the',
+  'lists of names. `at_ms` is the start of the generation and `tool_at_ms` that of the tool call, in milliseconds since 1970 by the clock',
+  'of the worker. `generation_queue_ms` and `tool_queue_ms` are the parts of `generation_ms` and `tool_ms` in which the worker was at its',
+  'limit of concurrent calls.',
 ].join(' ');
 
 const found = named('FoundTurns', {
@@ -76,12 +76,12 @@ export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
     '/v1/trajectories/:trajectory/find',
     {
       schema: {
-        ...{ tags: ['rollouts'], operationId: 'findInTrajectory', summary: 'Turns whose text, arguments, result or error hold a text' },
+        ...{ tags: ['rollouts'], operationId: 'findInTrajectory', summary: 'Turns whose text, arguments, result, or error contain a text' },
         params,
         querystring: queryOf({
           ...place,
           ...soughtQuery,
-          limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Most turns of the answer.' }),
+          limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Maximum number of turns to return.' }),
         }),
         response: answers(found),
       },
@@ -103,9 +103,9 @@ export const searchRoutes: StoreRoutes = async (app, { store }) => {
     '/v1/runs/:run/find',
     {
       schema: {
-        ...{ tags: ['rollouts'], operationId: 'findInRun', summary: 'Turns of a run whose text holds a text' },
+        ...{ tags: ['rollouts'], operationId: 'findInRun', summary: 'Turns of a run whose text contains a text' },
         description:
-          'In order of trajectory, attempt and turn, with the text around the first match. Arguments and results: see tool-calls.',
+          'In order of trajectory, attempt, and turn, with the text around the first match. For arguments and results, use tool-calls.',
         params: runParams,
         querystring: queryOf({
           ...pageQuery,

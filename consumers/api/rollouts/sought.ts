@@ -8,14 +8,12 @@ export interface Sought {
 }
 
 export const soughtQuery = {
-  q: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case. This or `regex` is needed.' }),
-  ),
+  q: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Text to find, ignoring case. `q` or `regex` is required.' })),
   regex: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 500,
-      description: 'A regular expression of RE2; `(?i)` at its beginning ignores the case. With `q` as well, the same text must hold both.',
+      description: 'RE2 regular expression to find; `(?i)` at its beginning ignores case. With `q` as well, the same text must match both.',
     }),
   ),
 };
@@ -57,7 +55,7 @@ export async function searching<T>(search: () => Promise<T>): Promise<T> {
     if (code === CANNOT_COMPILE) {
       const said =
         /OptimizedRegularExpression: cannot compile re2: [^,]*, error: ([^.]*)/.exec(String(cause))?.[1] ?? 'it does not compile';
-      throw new PlatformError('REQUEST_INVALID', `reading the request: query parameter regex is no regular expression of RE2: ${said}`, {
+      throw new PlatformError('REQUEST_INVALID', `reading the request: query parameter regex is not a valid RE2 expression: ${said}`, {
         cause,
       });
     }

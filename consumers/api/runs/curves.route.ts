@@ -14,9 +14,9 @@ const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const values = Type.Array(Type.Union([Type.Number(), Type.String(), Type.Null()]));
 
 const description = [
-  'Each series has one value for each of `steps`: means, least, most and 95th percentiles over the trajectories that a step trained on,',
-  'what was discarded meanwhile, and figures of the update. With `points`, values have six significant digits, and `low` and `high` are left',
-  `out when each bucket is one step. At most ${MOST_STEPS} steps: of more, every n-th and the last (\`every\` says n).`,
+  'Each series has one value for each of `steps`: means, extremes, and 95th percentiles over the trajectories that a step trained on, what',
+  'was discarded meanwhile, and figures of the update. With `points`, values have six significant digits, and `low` and `high` are left',
+  `out if each bucket is one step. At most ${MOST_STEPS} steps are returned: of a longer range, every \`every\`-th step and the last one.`,
 ].join(' ');
 
 const curves = {
@@ -28,11 +28,11 @@ const curves = {
   low: Type.Optional(Type.Record(Type.String(), values)),
   high: Type.Optional(Type.Record(Type.String(), values)),
 };
-const others = Type.Array(named('CurvesOfOther', curves), { description: 'The curves of the runs of `with`, in order.' });
+const others = Type.Array(named('CurvesOfOther', curves), { description: 'The curves of the runs in `with`, in the same order.' });
 const otherRuns = Type.Array(runParams.properties.run, {
   minItems: 1,
   maxItems: MOST_OTHERS,
-  description: 'Other runs to answer with; each has buckets of its own.',
+  description: 'Other runs whose curves to return as well; each has its own buckets.',
 });
 
 /** What a run looks like over its steps, for charts. */
@@ -53,14 +53,14 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
             Type.Array(Type.Enum([...seriesNames]), {
               minItems: 1,
               maxItems: 100,
-              description: `Series to answer with; when left out, all but ${Object.keys(extraColumns).join(', ')}.`,
+              description: `Series to return; by default, all but ${Object.keys(extraColumns).join(', ')}.`,
             }),
           ),
           points: Type.Optional(
             Type.Integer({
               minimum: 1,
               maximum: 4_000,
-              description: 'Most buckets of the answer; each has the least, the most and the last value.',
+              description: 'Maximum number of buckets; each has the lowest, the highest, and the last value.',
             }),
           ),
           with: Type.Optional(otherRuns),

@@ -21,7 +21,7 @@ export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'listHeldoutScores',
         summary: 'Avg@k on held-out questions by policy version, with 95 % intervals',
         description:
-          'One evaluation per version, all of one kind: the dataset of the run, one number of samples and questions, one set of limits and settings. Of several kinds, the one with the most versions; of several of a version, the newest. Greedy ones are in /v1/evaluations.',
+          'One sampled evaluation per version, all made in the same way: on the dataset of the run, with equal numbers of samples and questions, limits, and settings. If evaluations were made in several ways, the way with the most versions counts; if a version has several evaluations, the newest. Greedy ones are in /v1/evaluations.',
         params: runParams,
         querystring: queryOf(heldout.query),
         response: heldout.response,

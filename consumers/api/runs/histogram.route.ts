@@ -9,7 +9,7 @@ const step = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 
 const description = [
   'Bins of equal width over the trajectories of a range of steps: `fates` counts what was trained on (an empty `reason`) and what was',
-  'discarded, by reason. What was discarded at version v belongs to step v + 1. A figure that nothing of the range has is left out.',
+  'discarded, by reason. What was discarded at version v belongs to step v + 1. A figure without values in the range is left out.',
 ].join(' ');
 
 /** Distributions over trained and discarded trajectories. */
@@ -27,8 +27,8 @@ export const histogramRoutes: StoreRoutes = async (app, { store }) => {
         querystring: queryOf({
           from_step: Type.Optional(step),
           to_step: Type.Optional(step),
-          bins: Type.Integer({ minimum: 1, maximum: 200, default: 30, description: 'Most bins of a figure.' }),
-          of: Type.Optional(Type.Array(Type.Enum([...histogramFigures]), { minItems: 1, maxItems: 5, description: 'All when left out.' })),
+          bins: Type.Integer({ minimum: 1, maximum: 200, default: 30, description: 'Maximum number of bins per figure.' }),
+          of: Type.Optional(Type.Array(Type.Enum([...histogramFigures]), { minItems: 1, maxItems: 5, description: 'By default all.' })),
         }),
         response: answers(
           named('OutcomeHistograms', {

@@ -35,9 +35,10 @@ const checked = named('LedgerCheck', {
 });
 
 const checkText = [
-  'What the tables can tell of the chain: numbers without gaps (`sequence`), the start of the run (`start`), one entry for each place in',
-  'the chain (`chain`), steps that follow each other (`steps`), and weights that were published as they were made (`weights`). `incomplete`',
-  'says that entries are missing and nothing else is wrong. The hash of each entry is checked from the log: `turnstream ledger verify`.',
+  'What the tables show of the chain: entry numbers without gaps (`sequence`), the start of the run (`start`), one entry for each place in',
+  'the chain (`chain`), steps without gaps (`steps`), and published weights with the hash that their step recorded (`weights`).',
+  '`incomplete` means that entries are missing and nothing else is wrong. The command `turnstream ledger verify` checks',
+  'the hash of each entry, from the log.',
 ].join(' ');
 
 /** The ledger of a run. */

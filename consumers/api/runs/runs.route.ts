@@ -31,8 +31,9 @@ const discarded = listOf('Discard', discardedColumns);
 
 const runsOfPurpose = Type.Optional(Type.Enum([...purposes], { description: 'Only runs that have attempts of this purpose.' }));
 const description = [
-  'Every run that has events. One without a ledger, which no trainer of turnstream wrote, has the status `recorded`, no settings and no',
-  'steps; its `started_at` is its first event. `reward_spark` is the mean reward in at most 60 equal parts of its steps: the last of each.',
+  'Every run that has events. One without a ledger, which no trainer of turnstream wrote, has the status `recorded`, no settings, and no',
+  'steps; its `started_at` is the time of its first event. `reward_spark` has the mean reward of the last step in each of at most 60 equal',
+  'parts of the run.',
 ].join(' ');
 
 export const runRoutes: StoreRoutes = async (app, { store }) => {

@@ -12,7 +12,7 @@ const stepNumber = Type.Integer({ minimum: 0, maximum: MOST_INT32 });
 const description = [
   'Turns, tokens, and reward of trained and of discarded trajectories, with means, interpolated percentiles and the',
   'two-sample Kolmogorov-Smirnov distance (0: the same distribution, 1: they do not overlap, null: a side is empty).',
-  'What was discarded at version v belongs to step v + 1. `overall` and `by_reason` are over the whole range of steps, whatever the page.',
+  'What was discarded at version v belongs to step v + 1. `overall` and `by_reason` cover the whole range of steps on every page.',
 ].join(' ');
 
 /** How discarded trajectories differ from trained ones. */

@@ -16,8 +16,8 @@ const schema = named('OneTool', {
 });
 
 const description = [
-  'Latencies in spans that grow by the square root of two; a span without calls is left out. `slowest` has the first 500 characters of the',
-  'arguments of the twenty slowest calls; all calls: `/tool-calls?tool=`. Time series: `/tools/series`.',
+  'Latencies in intervals that grow by a factor of the square root of two; one without calls is left out. `slowest` has the first 500',
+  'characters of the arguments of the twenty slowest calls. All calls are at `/tool-calls?tool=`, time series at `/tools/series`.',
 ].join(' ');
 
 /** One tool of a run. */

@@ -16,7 +16,7 @@ export async function judgeCondition(store: Store, condition: string): Promise<s
     const { statement, tree } = await judge(store, { query: `${SELECT}(\n${condition}\n)`, params: {} });
     const parsed = parseAst(tree);
     if (!parsed.ok || !isOneExpression(parsed.root) || !statement.startsWith(SELECT)) {
-      throw new PlatformError('SQL_REFUSED', 'checking the condition: it must be one expression, as it would stand behind WHERE');
+      throw new PlatformError('SQL_REFUSED', 'checking the condition: it must be one expression, as it would follow WHERE');
     }
     return `(${statement.slice(SELECT.length)})`;
   } catch (error) {

@@ -125,7 +125,7 @@ function assertAllowed(verdict: SqlVerdict): void {
 
 function refusalOf({ unknown, part, instead }: Refusal): PlatformError {
   if (unknown === true)
-    return new PlatformError('SQL_INVALID', `checking the query: ${part} is nowhere in this database or the query; ${instead}`);
+    return new PlatformError('SQL_INVALID', `checking the query: ${part} is not defined in this database or the query; ${instead}`);
   return new PlatformError('SQL_REFUSED', `checking the query: ${part} is refused here; ${instead}`);
 }
 

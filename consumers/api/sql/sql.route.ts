@@ -55,7 +55,7 @@ function checkParams(params: Readonly<Record<string, unknown>>): Readonly<Record
     if (NAME.test(name) && isBindable(value, 3)) continue;
     throw new PlatformError(
       'REQUEST_INVALID',
-      `reading the request: body field params.${name.slice(0, 63)} must have a plain name and be a text, a number, a boolean, null or an array of these`,
+      `reading the request: body field params.${name.slice(0, 63)} must have a name of letters, digits, and _, and be a text, a number, a boolean, null, or an array of these`,
     );
   }
   return params;

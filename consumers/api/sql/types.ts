@@ -26,7 +26,7 @@ const MAX_DEPTH = 20;
 const MAX_NUMBER = 10_000;
 const TOKEN = /\s*(?:([A-Za-z_]\w*)|(`[^`\\]*`|"[^"\\]*")|('(?:[^'\\]|\\.|'')*')|(-?\d+)|([(),=]))/y;
 
-/** Names from the IANA database, but nothing that names a file for the engine (`file:…`, a path). */
+/** True for text in the form of an IANA time zone name; false for text that the engine may open as a file (`file:…`, a path). */
 export const isZone = (text: string): boolean => /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/.test(text);
 
 /** True for a listed type whose inner types are listed as well. */

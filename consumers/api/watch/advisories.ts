@@ -122,7 +122,7 @@ const entropyCollapse: AdvisoryRule = ({ run, steps, whole }) => {
   const now = mean(steps.slice(-RECENT).map((step) => step.entropy));
   if (whole.steps < FEWEST_STEPS || now === undefined || first === null || first <= 0 || now >= first / 20) return [];
   const [recent, earlier] = [newestWindow(steps), { from: whole.first_from, to: whole.first_to }] as const;
-  const detail = `The entropy of the policy in ${inWords(recent)} is ${short(now)}, ${share(now / first)} of the ${short(first)} in ${inWords(earlier)}, the first of the run: it hardly tries anything new.`;
+  const detail = `The entropy of the policy in ${inWords(recent)} is ${short(now)}, ${share(now / first)} of the ${short(first)} in ${inWords(earlier)}, the first of the run: the policy hardly explores any more.`;
   return [
     {
       rule: 'entropy-collapse',
@@ -140,9 +140,9 @@ const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
   const stale = sum(recent.map((step) => step.discarded_stale));
   const decided = stale + sum(recent.map((step) => step.trained + step.discarded_uniform));
   if (decided === 0 || stale / decided < 0.2) return [];
-  const detail = `${share(stale / decided)} of the trajectories of the last ${recent.length} steps were discarded because they were staler than the bound of ${max_staleness}.`;
+  const detail = `${share(stale / decided)} of the trajectories of the last ${recent.length} steps were discarded because their staleness exceeded the limit of ${max_staleness}.`;
   const sql = `SELECT reason, count() AS trajectories, avg(staleness_in_flight), avg(staleness_in_queue) FROM discarded_trajectories WHERE run_id = '${run}' GROUP BY reason`;
-  return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
+  return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its limit', detail, page: pageOf(run, '/flow'), sql }];
 };
 
 /**
@@ -268,7 +268,7 @@ export const isBehind = (records: number): boolean => records >= FEW_RECORDS;
 export function adviseOnLag({ run, is_running, behind, age_ms }: LagFacts): readonly AdvisoryRow[] {
   if (!is_running || !isBehind(behind) || (behind < MANY_RECORDS && age_ms < SILENT_MS)) return [];
   const age = age_ms < 1_000 ? '' : `; the newest heartbeat in them is ${Math.round(age_ms / 1_000)} s old`;
-  const detail = `${behind.toLocaleString('en-US')} records of the log are not in the tables yet${age}. What is shown of the run is that much older than the run.`;
+  const detail = `${behind.toLocaleString('en-US')} records of the log are not in the tables yet${age}. The data shown for the run is out of date.`;
   const sql = `SELECT max(occurred_at) AS newest_stored, now64(3) AS now FROM heartbeats WHERE run_id = '${run}'`;
   const [title, page] = ['The tables are behind the log', pageOf(run, '/workers')];
   return [{ rule: 'consumer-lag', severity: 'warning', title, detail, is_over: false, page, sql }];

@@ -13,6 +13,7 @@ export interface FlowSecond {
   began: number;
   ended: number;
   trained: number;
+  collected: number;
   discarded: number;
   lost: number;
   /** Of the trained ones; -1 for none. */
@@ -28,7 +29,10 @@ type FlowSeconds = Map<number, FlowSecond>;
 /** Greater than every version. */
 export const NO_VERSION = MOST_INT32;
 
-const tables = ['trajectories', 'trajectory_starts', 'step_trajectories', 'discarded_trajectories', 'expired_attempts'] as const;
+const tables = [
+  ...['trajectories', 'trajectory_starts'],
+  ...['step_trajectories', 'collected_trajectories', 'discarded_trajectories', 'expired_attempts'],
+];
 
 const KEY = 'trajectory_id, attempt';
 const seconds = (column: string): string => `toInt64(toUnixTimestamp(${column}))`;
@@ -43,31 +47,39 @@ const attemptsSql = (rows: RowsOfState): string => `
   where (state, ${KEY}) not in (select state, ${KEY} from ${rows('trajectories', KEY)})
   group by state, ${KEY}`;
 
-/** The fate of each attempt in the ledger: a decision takes precedence over a loss, and training over a discard. */
-const decidedSql = (rows: RowsOfState): string => `
+/**
+ * The fate of each attempt in the ledger: a decision takes precedence over a loss, and what is kept over a discard. Trajectories of a step
+ * that a rewind abandoned are discarded.
+ */
+const decidedSql = (rows: RowsOfState, ofRewinds: string): string => `
   select state, ${KEY}, 1 as is_decided, min(told) as rank, max(told_staleness) as staleness, max(told_s) as decided_s from (
-    select state, ${KEY}, 0 as told, staleness_total as told_staleness, toInt64(0) as told_s
-    from ${rows('step_trajectories', `${KEY}, staleness_total`)}
+    select state, ${KEY}, if(step in (select arrayJoin(abandoned) from rewinds where ${ofRewinds}), 2, 0) as told,
+      if(told = 0, staleness_total, toInt32(-1)) as told_staleness, toInt64(0) as told_s
+    from ${rows('step_trajectories', `${KEY}, step, staleness_total`)}
     union all
     select state, ${KEY}, 1 as told, toInt32(-1) as told_staleness, toInt64(0) as told_s
+    from ${rows('collected_trajectories', KEY)}
+    union all
+    select state, ${KEY}, 2 as told, toInt32(-1) as told_staleness, toInt64(0) as told_s
     from ${rows('discarded_trajectories', KEY)}
     union all
-    select state, ${KEY}, 2 as told, toInt32(-1) as told_staleness, ${seconds('at')} as told_s
+    select state, ${KEY}, 3 as told, toInt32(-1) as told_staleness, ${seconds('at')} as told_s
     from ${rows('expired_attempts', `${KEY}, at`)}
   ) group by state, ${KEY}`;
 
-const secondsSql = (rows: RowsOfState): string => `
+const secondsSql = (rows: RowsOfState, ofRewinds: string): string => `
   select state, point.1 as second, toInt64(sum(begins)) as began, toInt64(sum(not begins)) as ended,
-    toInt64(sum(begins and fate = 0)) as trained, toInt64(sum(begins and fate = 1)) as discarded, toInt64(sum(begins and fate = 2)) as lost,
+    toInt64(sum(begins and fate = 0)) as trained, toInt64(sum(begins and fate = 1)) as collected,
+    toInt64(sum(begins and fate = 2)) as discarded, toInt64(sum(begins and fate = 3)) as lost,
     max(if(begins and fate = 0, staleness, -1)) as staleness_max,
     min(if(begins and first_version >= 0, first_version, ${NO_VERSION})) as oldest, max(if(begins, last_s, 0)) as last
   from (
     select state, point, point.2 = 1 as begins, fate, staleness, first_version, last_s
     from (
       select state, start_s, if(end_s > 0, end_s, decided_s) as stop_s, greatest(start_s, end_s) as last_s, first_version,
-        if(is_decided = 1, toInt32(rank), 3) as fate, staleness
+        if(is_decided = 1, toInt32(rank), 4) as fate, staleness
       from (${attemptsSql(rows)}) as attempts
-      left join (${decidedSql(rows)}) as decided using (state, ${KEY})
+      left join (${decidedSql(rows, ofRewinds)}) as decided using (state, ${KEY})
     ) array join if(stop_s > 0, [(start_s, 1), (stop_s, 0)], [(start_s, 1)]) as point
   ) group by state, second`;
 
@@ -83,8 +95,11 @@ function addTo(state: FlowSeconds, row: SecondFigures, sign: 1 | -1): void {
   known.last = Math.max(known.last, row.last);
 }
 
-const counted = ['began', 'ended', 'trained', 'discarded', 'lost'] as const;
-const EMPTY = { began: 0, ended: 0, trained: 0, discarded: 0, lost: 0, staleness_max: -1, oldest: NO_VERSION, last: 0 };
+const counted = ['began', 'ended', 'trained', 'collected', 'discarded', 'lost'] as const;
+const EMPTY = {
+  ...{ began: 0, ended: 0, trained: 0, collected: 0, discarded: 0, lost: 0 },
+  ...{ staleness_max: -1, oldest: NO_VERSION, last: 0 },
+};
 
 /** The second has no fewer trained attempts, and no newer oldest version; otherwise its extremes would have to be found again. */
 const staysExtreme = (
@@ -101,7 +116,7 @@ type ReadSeconds = (sql: string, params: RowWindow['params']) => Promise<readonl
 
 async function addSeconds(read: ReadSeconds, state: FlowSeconds, window: RowWindow): Promise<boolean> {
   const { clause, rows } = touchedAttempts(window, tables);
-  const found = await read(`${clause} ${secondsSql(rows)}`, window.params);
+  const found = await read(`${clause} ${secondsSql(rows, window.until('rewinds'))}`, window.params);
   const [before, now] = [found.filter(({ state: own }) => own === WAS), found.filter(({ state: own }) => own === IS)];
   const again = new Map(now.map((row) => [row.second, row]));
   if (!before.every((row) => staysExtreme(state, row, again))) return false;
@@ -110,11 +125,21 @@ async function addSeconds(read: ReadSeconds, state: FlowSeconds, window: RowWind
   return true;
 }
 
+/** A rewind changes the fate of attempts that have no rows to add. */
+async function addsRewind(store: Store, { isFirst, filled, added, params }: RowWindow): Promise<boolean> {
+  if (isFirst || !filled.includes('rewinds')) return false;
+  const rewinds = await readRows<{ readonly version: number }>(store, `select version from ${added('rewinds')} limit 1`, params);
+  return rewinds.length > 0;
+}
+
 /** The seconds of a run in which attempts of a purpose (empty: all but evaluations) started or ended. */
 export async function readFlowSeconds(store: Store, run: string, purpose: string): Promise<readonly SecondFigures[]> {
   const spec: FoldSpec<FlowSeconds> = {
-    ...{ name: `flow of ${purpose}`, run, tables, empty: () => new Map() },
-    add: (state, window) => addSeconds((sql, params) => readRows<ReadSecond>(store, sql, { ...params, purpose }), state, window),
+    ...{ name: `flow of ${purpose}`, run, tables: [...tables, 'rewinds'], empty: () => new Map() },
+    add: async (state, window) => {
+      if (await addsRewind(store, window)) return false;
+      return addSeconds((sql, params) => readRows<ReadSecond>(store, sql, { ...params, purpose }), state, window);
+    },
   };
   return [...(await foldedRun(store, spec)).values()];
 }

@@ -3,13 +3,14 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { NO_VERSION, readFlowSeconds, type FlowSecond } from './flow-merged.fold.ts';
 import { widthFor } from './width.ts';
 
-const mergedFates = ['trained', 'discarded', 'lost', 'open'] as const;
+const mergedFates = ['trained', 'collected', 'discarded', 'lost', 'open'] as const;
 /** Per span: attempts that started in it by fate, attempts in flight at its end, and the worst staleness of its trained ones. */
 export const mergedFigures = [...mergedFates, 'running', 'staleness_max', 'version_first'] as const;
 
 export interface MergedSpan {
   readonly span: number;
   readonly trained: number;
+  readonly collected: number;
   readonly discarded: number;
   readonly lost: number;
   readonly began: number;
@@ -27,7 +28,7 @@ export interface MergedFlow {
   readonly columns: Readonly<Record<(typeof mergedFigures)[number], readonly number[]>>;
 }
 
-const emptySpan = { trained: 0, discarded: 0, lost: 0, began: 0, ended: 0, staleness_max: -1, oldest: NO_VERSION };
+const emptySpan = { trained: 0, collected: 0, discarded: 0, lost: 0, began: 0, ended: 0, staleness_max: -1, oldest: NO_VERSION };
 
 /** Spans without events are included, so that charts have no gaps. */
 export function columnsOfSpans(spans: readonly MergedSpan[]): MergedFlow['columns'] {
@@ -41,7 +42,7 @@ export function columnsOfSpans(spans: readonly MergedSpan[]): MergedFlow['column
   for (let at = 0; at < count; at += 1) {
     const span = bySpan.get(at) ?? { ...emptySpan, span: at };
     running += span.began - span.ended;
-    const open = span.began - span.trained - span.discarded - span.lost;
+    const open = span.began - span.trained - span.collected - span.discarded - span.lost;
     const version_first = span.oldest === NO_VERSION ? -1 : span.oldest;
     const row: Readonly<Record<string, number>> = { ...span, open, running, version_first };
     for (const name of mergedFigures) columns[name][at] = row[name] ?? 0;
@@ -60,10 +61,10 @@ function spansOf(seconds: readonly Readonly<FlowSecond>[], { first, every, last 
   const spans = new Map<number, MergedSpan>();
   for (const { second, ...one } of seconds) {
     const span = Math.min(Math.trunc((second - first) / every), last);
-    const { trained, discarded, lost, began, ended, staleness_max, oldest } = spans.get(span) ?? emptySpan;
+    const { trained, collected, discarded, lost, began, ended, staleness_max, oldest } = spans.get(span) ?? emptySpan;
     spans.set(span, {
-      ...{ span, trained: trained + one.trained, discarded: discarded + one.discarded, lost: lost + one.lost },
-      ...{ began: began + one.began, ended: ended + one.ended },
+      ...{ span, trained: trained + one.trained, collected: collected + one.collected, discarded: discarded + one.discarded },
+      ...{ lost: lost + one.lost, began: began + one.began, ended: ended + one.ended },
       ...{ staleness_max: Math.max(staleness_max, one.staleness_max), oldest: Math.min(oldest, one.oldest) },
     });
   }

@@ -15,9 +15,9 @@ const merged = named('MergedFlow', {
 });
 
 const mergedText = [
-  'All attempts of a run, merged into spans of `every_s` seconds. `trained`, `discarded`, `lost` and `open` count the attempts that began in',
-  'a span; `running` were in flight at its end; `staleness_max` is the worst of those that a step trained on and `version_first` the oldest',
-  'version, -1 where there is none.',
+  'All attempts of a run, merged into spans of `every_s` seconds. `trained`, `collected`, `discarded`, `lost`, and `open` count the',
+  'attempts that began in a span; those of a step that a rewind abandoned count as `discarded`, as in /flow. `running` were in flight at',
+  'its end; `staleness_max` is the worst of those that a step trained on, and `version_first` the oldest version, -1 where there is none.',
 ].join(' ');
 
 /** The flow of a run of any length. */

@@ -33,7 +33,7 @@ const ofRun = { run_id: Type.String() };
 const admissions = listOf('Admission', admissionColumns);
 const admissionsText = [
   'With `points`, the admissions of the whole run are aggregated into at most that many spans. A span has its last admission, the number of',
-  'admissions, and the extremes of capacity and running. The result is one page; `fields`, `limit`, and `cursor` are ignored.',
+  'admissions, and the extremes of `capacity` and `running`. The result is one page; `fields`, `limit`, and `cursor` are ignored.',
 ].join(' ');
 const admissionRow = Type.Union([rowSchemaOf('Admission', admissionColumns), schemaOf('AdmissionSpan', admissionSpanColumns)]);
 const points = Type.Optional(Type.Integer({ minimum: 2, maximum: 2_000, description: 'Maximum number of spans.' }));
@@ -124,20 +124,21 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 };
 
 const weatherText = [
-  'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, and three',
-  'times as many as usual or half of them, more than chance explains. Outages are found in spans of a minute, longer ones in runs of weeks,',
-  'whatever `points` is, and last until four calls have worked or ten minutes have passed without calls. `usual_failure_rate` is the lower',
-  'quartile over parts of the run with 30 calls. `from_step` and `to_step` are the first and last step during the outage, or -1.',
+  'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, if that is',
+  'three times the usual rate or half of all calls, and too many to be chance. Outages are found in spans of a minute (longer ones in runs',
+  'of weeks), whatever `points` is, and last until four calls have succeeded or ten minutes have passed without calls.',
+  '`usual_failure_rate` is the lower quartile over parts of the run with 30 calls. `from_step` and `to_step` are the first and last step',
+  'during the outage, or -1.',
 ].join(' ');
 
 const advisoriesText = [
   '`severity` is alarm, warning, or advice; advice is only given to a run without alarms. `sql` returns the evidence, and `page` is the',
   'page of the dashboard that shows it; `is_over` is true if the problem has ended. `outages` are those of /tools/series, `behind` is the',
   'number of log records that are not in the tables yet, and `state` has the newest admission and the worst sample of the newest step. Its',
-  '`ledger_entry` is the type of the newest ledger entry, made at `ledger_at`. `trainer` is `training` while a batch is leased or, without',
-  'leases, while the newest step is as old as steps usually are when they train; otherwise `waiting`, or `silent` if the ledger has had no',
-  'entry for more than a minute and five usual steps. It is empty for a finished run, a run without a ledger, and while the tables are too',
-  'far behind the log to tell.',
+  '`ledger_entry` is the type of the newest ledger entry, made at `ledger_at`. `trainer` is `training` while a batch is leased or, in a',
+  'run without leases, while by the usual times of its steps the next one should be training; otherwise `waiting`, or `silent` if the',
+  'ledger has had no entry for more than a minute and for more than the usual time of five steps. It is empty for a finished run, a run',
+  'without a ledger, and while the tables are too far behind the log to tell.',
 ].join(' ');
 
 /** Tools over time, and advisories. */

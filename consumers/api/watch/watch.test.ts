@@ -262,12 +262,12 @@ describe('the flow', () => {
 
 describe('the merged flow', () => {
   it('counts every attempt in its spans, and those in flight', () => {
-    const part = fc.record({ trained: fc.nat(5), discarded: fc.nat(5), lost: fc.nat(5), open: fc.nat(5) });
+    const part = fc.record({ trained: fc.nat(5), collected: fc.nat(5), discarded: fc.nat(5), lost: fc.nat(5), open: fc.nat(5) });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(40), part), { maxLength: 20 }), (given) => {
         const spans = [...new Map(given).entries()].sort(([a], [b]) => a - b);
         const rows = spans.map(([at, { open, ...fates }]) => {
-          const began = open + fates.trained + fates.discarded + fates.lost;
+          const began = open + fates.trained + fates.collected + fates.discarded + fates.lost;
           return { span: at, ...fates, began, ended: 0, staleness_max: at % 3, oldest: at };
         });
         const columns = columnsOfSpans(rows);

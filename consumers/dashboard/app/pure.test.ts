@@ -199,9 +199,9 @@ describe('curves', () => {
       [undefined, 4, 5],
       [undefined, 7, 8],
     ]);
-    expect([reductionOf('b', banded), reductionOf('b', { ...other, steps: [] })]).toEqual([
+    expect([reductionOf('b', banded), reductionOf('b\u202e', { ...other, steps: [] })]).toEqual([
       'b: 1 point = 2 steps: last value, band from least to most',
-      'b has no steps here',
+      'b‹U+202E› has no steps here',
     ]);
   });
 

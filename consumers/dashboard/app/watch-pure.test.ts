@@ -6,6 +6,7 @@ import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './da
 import type { ApiCurves } from './data/shapes.ts';
 import type { ApiFlow } from './data/watch-shapes.ts';
 import { alignActs, diffWords } from './pages/align.ts';
+import { stripPaths } from './pages/strip-paths.ts';
 import { hexOf, headOf, patternOf, verdictOf } from './pages/texts.ts';
 
 describe('the flow', () => {
@@ -79,6 +80,15 @@ describe('the flow', () => {
     expect([next(4, -1, 'trained'), next(2, -1, 'trained'), next(0, -1, 'trained')]).toEqual([2, 0, -1]);
   });
 
+  it('stacks what was kept, discarded, and neither of the whole run', () => {
+    const columns = { trained: [1, 0], collected: [0, 2], discarded: [1, 0], lost: [0, 1], open: [0, 0] };
+    expect(stripPaths({ at_ms: [0, 1], columns }, 30)).toEqual({
+      kept: 'M0,30V20H1V30ZM1,30V10H2V30Z',
+      discarded: 'M0,20V10H1V20Z',
+      others: 'M1,10V0H2V10Z',
+    });
+  });
+
   it('keeps its window within the data, and zooms around the pointer', () => {
     const layout = packFlow(flowOf([[0, 100_000]]), 0);
     const closer = moveWindow({ fromMs: 0, toMs: 100_000 }, layout, { zoom: 0.5, aboutMs: 25_000 });
@@ -123,7 +133,7 @@ describe('aligned attempts', () => {
 describe('the tail', () => {
   const event = (offset: number, more: Partial<LiveEvent> = {}): LiveEvent => ({
     ...{ id: String(offset), type: 'TurnRecorded', timestamp_ms: offset, topic: 'rollouts', partition: 0, offset },
-    event: { run_id: 'run-a', trajectory_id: 'run-a-g1.0', attempt: 1, turn: 7, tool: 'search', worker_id: 'w' },
+    event: { run_id: 'run-a', trajectory_id: 'run-a-g1.0', attempt: 1, turn: 7, tool: 'search', status: 'ok', worker_id: 'w' },
     ...more,
   });
 
@@ -144,7 +154,7 @@ describe('the tail', () => {
     expect(linkOf(event(1, { type: 'StepCompleted', event: { run_id: 'a', step: 4 } }))).toBe('/runs/a/steps/4');
     expect(linkOf(event(1, { event: { run_id: 'a' } }))).toBe('/runs/a');
     expect(linkOf(event(1, { event: {} }))).toBeUndefined();
-    expect(summaryOf(event(1))).toBe('turn 7, tool search, worker id w');
+    expect(summaryOf(event(1))).toBe('turn 7, tool search, status ok, worker id w');
   });
 });
 

@@ -83,7 +83,7 @@ describe('progress', () => {
     const progress = createProgress({ run: '', steps: 0, nowMs: () => 0, dateMs: () => 0 });
     progress.phase('');
     progress.status('warehouse', { state: 'live', detail: '', figures: { lag: 7 } });
-    expect(renderProgress(progress.snapshot(), 120)).toEqual(['serving what is there, training nothing', '  lag 7', '  warehouse live']);
+    expect(renderProgress(progress.snapshot(), 120)).toEqual(['serving existing runs, without training', '  lag 7', '  warehouse live']);
   });
 
   it('counts restarts and shows what a service waits for', () => {

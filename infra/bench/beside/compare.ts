@@ -25,6 +25,7 @@ export const figuresOf = {
     { what: 'restart with a snapshot, s', row: 'as it was left', column: 'back to work', better: 'lower' },
     { what: 'restart without a snapshot, s', row: 'deleted', column: 'back to work', better: 'lower' },
   ],
+  recovery: [{ what: 'kill of the trainer to the next step, median, s', row: '', column: 'median', better: 'lower' }],
   api: [{ what: 'API, requests/s', row: '', column: 'requests/s', better: 'higher' }],
 } as const satisfies Readonly<Record<string, readonly PublishedFigure[]>>;
 

@@ -16,7 +16,7 @@ export function createAuditLines(): (progress: AuditProgress | 'waiting', nowMs:
 
 function differenceLines({ kind, table, topic, partition, offset, logRows, tableRows, columns }: AuditDifference): string[] {
   const place = `${topic}/${partition}@${offset}`;
-  const head = `  ${kind} in ${table}: ${place}, ${logRows} rows by the log, ${tableRows} in the table`;
+  const head = `  ${kind} in ${table}: ${place}, ${logRows} rows expected from the log, ${tableRows} in the table`;
   return [head, ...columns.map((column) => `    ${JSON.stringify(column)}`)];
 }
 
@@ -24,7 +24,7 @@ function differenceLines({ kind, table, topic, partition, offset, logRows, table
 export function renderAudit(result: AuditResult): string {
   const tables = result.topics.map(
     ({ equal, topic, partition, table, logRows, tableRows }) =>
-      `${equal ? 'ok    ' : 'DIFFER'} ${`${topic}/${partition}`.padEnd(16)} ${table.padEnd(24)} ${logRows} by the log, ${tableRows} in the table`,
+      `${equal ? 'ok    ' : 'DIFFER'} ${`${topic}/${partition}`.padEnd(16)} ${table.padEnd(24)} ${logRows} expected from the log, ${tableRows} in the table`,
   );
   const waiting = result.lag.filter(({ records }) => records > 0);
   return [

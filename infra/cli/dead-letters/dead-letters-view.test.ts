@@ -83,7 +83,7 @@ describe('a retry', () => {
       { id: 'a', verdict: 'retried', detail: '' },
       { id: 'b', verdict: 'left', detail: 'why' },
     ] as const;
-    expect(renderRetry(lines)).toBe('retried            a\nleft               b: why\n1 retried, 1 left\n');
+    expect(renderRetry(lines)).toBe('retried            a\nnot retried        b: why\n1 retried, 1 not retried\n');
     expect(renderRetry([])).toBe('no dead letters\n');
   });
 

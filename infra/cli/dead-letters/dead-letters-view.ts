@@ -100,7 +100,7 @@ function rowsOf(shown: ShownLetter): readonly (readonly [string, string])[] {
   ];
 }
 
-const words = { retried: 'retried', would_retry: 'would be retried', retried_before: 'was retried before', left: 'left' } as const;
+const words = { retried: 'retried', would_retry: 'would be retried', retried_before: 'was retried before', left: 'not retried' } as const;
 
 /** One line per letter, then the counts. */
 export function renderRetry(lines: readonly RetryLine[]): string {

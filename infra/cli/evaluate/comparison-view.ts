@@ -45,7 +45,7 @@ const inBrackets = (text: string): string => (text === '' ? '' : `  (${text})`);
 
 /** Describes which questions are paired and which are left out. */
 function pairedText({ pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB }: EvaluationComparison): string {
-  const by = pairedBy === 'content' ? 'their words and gold answers' : 'their ids, since one of the two is of an older version';
+  const by = pairedBy === 'content' ? 'their words and gold answers' : 'their ids, because an older version recorded one of the two';
   const ids = (count: number, shown: readonly string[]): string =>
     count === 0 ? 'none' : `${count} (${shown.join(', ')}${count > shown.length ? ', ...' : ''})`;
   const left = onlyA + onlyB === 0 ? '' : `left out: only in A ${ids(onlyA, leftOutA)}; only in B ${ids(onlyB, leftOutB)}\n`;

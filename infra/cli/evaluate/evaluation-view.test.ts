@@ -17,7 +17,7 @@ const line = (dataset: string, f1: number, judged = 0): EvaluationLine => ({
 });
 
 describe('evaluations', () => {
-  it('are a table with an average, in percent', () => {
+  it('are shown as a table with an average, in percent', () => {
     const text = renderEvaluations([line('frames', 0.745), { ...line('gaia', 0.587), complete: false }], 'table');
     expect(text).toMatch(/^ +frames +gaia \(incomplete\) +average$/m);
     expect(text).toMatch(/^Avg@4 F1 +74\.5 +58\.7 +66\.6$/m);
@@ -54,7 +54,7 @@ describe('evaluations', () => {
     expect(rows.map((row) => row.split(',').at(-1))).toEqual(['level', 'all', '1', '']);
   });
 
-  it('say which answers are reused', () => {
+  it('are described with the number of reused answers', () => {
     const taken = { evaluationId: 'e', scored: 3, total: 8, isComplete: false, begunAtMs: Date.UTC(2026, 0, 2, 3, 4) };
     expect(takenOverText(taken)).toBe(
       'e: 3 of 8 answers were recorded before (begun 2026-01-02 03:04 UTC), the rest is asked; --again asks anew',
@@ -62,7 +62,7 @@ describe('evaluations', () => {
     expect(takenOverText({ ...taken, scored: 8, isComplete: true })).toContain('all 8 answers were recorded before');
   });
 
-  it('are JSON and CSV with the column names of the view', () => {
+  it('are written as JSON and CSV with the column names of the view evaluation_results', () => {
     const parsed = JSON.parse(renderEvaluations([line('a', 0.5), line('b', 1)], 'json')) as Record<string, unknown>;
     expect(parsed).toMatchObject({
       evaluations: [{ dataset: 'a', avg_f1: 0.5, turns_p95: 9 }, { avg_f1: 1 }],
@@ -75,7 +75,7 @@ describe('evaluations', () => {
     expect(first).toContain('"e-a,""b""",r,"a,""b""",test,3,4,true,0,10,40,0.5,');
   });
 
-  it('are compared with intervals', () => {
+  it('are compared with confidence intervals', () => {
     const figures = [
       { name: 'avg_f1' as const, a: 0.1, b: 0.3, difference: 0.2, low: 0.15, high: 0.25, greater: 1 },
       { name: 'turns' as const, a: 3, b: 4, difference: 1, low: -1, high: 3, greater: 0.8 },
@@ -93,7 +93,7 @@ describe('evaluations', () => {
     expect(text).toContain('A  x  (gaia test)\nB  y\n9 questions of both, paired by their words and gold answers\n');
     expect(text).toContain('left out: only in A 7 (q-1, q-2, ...); only in B none\n95.0 % intervals');
     const older = { ...compared, comparison: { ...compared.comparison, pairedBy: 'question_id' as const, onlyA: 0 } };
-    expect(renderComparison(older, 'table')).toContain('paired by their ids, since one of the two is of an older version\n95.0 %');
+    expect(renderComparison(older, 'table')).toContain('paired by their ids, because an older version recorded one of the two\n95.0 %');
     expect(JSON.parse(renderComparison(compared, 'json'))).toMatchObject({ a: 'x', figures: [{ low: 0.15 }, {}] });
     expect(renderComparison(compared, 'csv')).toBe(
       'name,a,b,difference,low,high,greater\navg_f1,0.1,0.3,0.2,0.15,0.25,1\nturns,3,4,1,-1,3,0.8\n',

@@ -31,13 +31,13 @@ function rewardOf(raw: string): number {
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
     .description(
-      'write trajectories, turns, chats for fine-tuning, preference pairs, or rows of tokens of a run as Parquet, JSON Lines, or Arrow, in constant memory',
+      'write trajectories, turns, chats for fine-tuning, preference pairs, or token-level rows of a run as Parquet, JSON Lines, or Arrow, in constant memory',
     )
     .requiredOption('--run <run>', 'the run', runSlug)
     .addOption(
       new Option(
         '--what <what>',
-        'trajectories, turns: rows of the tables; sft: {messages, reward, …} of rewarded trajectories; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group; rows: the rows of tokens that a trainer reads, of every trajectory that counts',
+        'trajectories, turns: rows of the tables; sft: {messages, reward, …} of trajectories above --min-reward; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group; rows: token-level rows as a trainer reads them, of every trajectory that counts',
       )
         .choices([...exportKinds])
         .makeOptionMandatory(),
@@ -45,7 +45,7 @@ export function exportCommand(context: CommandContext): Command {
     .addOption(
       new Option(
         '--format <format>',
-        'jsonl has one JSON object per line; arrow is an Arrow IPC stream, for rows alone (default: parquet, arrow for rows)',
+        'jsonl has one JSON object per line; arrow is an Arrow IPC stream, only for rows (default: parquet, arrow for rows)',
       ).choices([...exportFormats]),
     )
     .option('--where <condition>', 'SQL condition over the columns of turns (for turns) or trajectories (for all others)')
@@ -76,7 +76,7 @@ export function exportCommand(context: CommandContext): Command {
 async function exportAs(context: CommandContext, flags: ExportFlags): Promise<number> {
   const { out } = flags;
   if (out === undefined && context.terminal === true) {
-    throw new PlatformError('USAGE_INVALID', 'exporting: standard output is a terminal; give --out, or send it on to a program or a file');
+    throw new PlatformError('USAGE_INVALID', 'exporting: standard output is a terminal; give --out, or redirect it to a file or a program');
   }
   const format = formatOf(flags);
   const config = loadConfig(context.env);
@@ -124,6 +124,6 @@ const paceOf = (bytes: number, seconds: number): string =>
 
 function renderReport({ rows, bytes, leftOut, seconds }: ExportReport, { what, out }: ExportFlags): string {
   const things = what === 'preferences' ? 'groups' : 'trajectories';
-  const less = leftOut === 0 ? '' : `; ${leftOut} ${things} left out, since turns of theirs are missing`;
+  const less = leftOut === 0 ? '' : `; ${leftOut} ${things} left out because some of their turns are missing`;
   return `${rows} rows of ${what}, ${paceOf(bytes, seconds)}${out === undefined ? '' : `, in ${out}`}${less}\n`;
 }

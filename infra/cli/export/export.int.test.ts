@@ -228,7 +228,7 @@ describe('turnstream export', { timeout: 300_000 }, () => {
 
   it('applies a condition only to rows of the exported run', async () => {
     expect(await rowsOf('--what', 'trajectories', '--where', "reward > 2) or (run_id != 'x'")).toHaveLength(GROUPS * 3);
-    expect((await command(env, 'export', '--run', 'none', '--what', 'turns')).error).toContain('the tables have nothing of it');
+    expect((await command(env, 'export', '--run', 'none', '--what', 'turns')).error).toContain('the tables have no rows of it');
   });
 
   it('leaves a whole file or none', async () => {

@@ -72,7 +72,7 @@ export function runExport(options: ExportOptions): Promise<ExportReport> {
       params: { run: options.run },
       signal: options.signal,
     });
-    if (ends.length === 0) throw new PlatformError('NOT_FOUND', `exporting run ${options.run}: the tables have nothing of it`);
+    if (ends.length === 0) throw new PlatformError('NOT_FOUND', `exporting run ${options.run}: the tables have no rows of it`);
     const { kind, chat } = options;
     try {
       const done =

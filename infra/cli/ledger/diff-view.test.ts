@@ -15,7 +15,7 @@ describe('the difference of two ledgers', () => {
 
   it('says that there is none', () => {
     expect(show({})).toBe(
-      'one and two\n  settings    equal\n  questions   4 in both, all equal\n  steps       4 in both, all equal\n  discards    4 in both, all equal\nSAME: they were asked, trained on, discarded and made the same\n',
+      'one and two\n  settings    equal\n  questions   4 in both, all equal\n  steps       4 in both, all equal\n  discards    4 in both, all equal\nSAME: settings, questions, batches, discards, and weights are equal\n',
     );
   });
 

@@ -44,6 +44,6 @@ function firstText({ diff: { first } }: RunsDiff): string {
 }
 
 function verdict({ diff: { same, trainedSame } }: RunsDiff): string {
-  if (same) return 'SAME: they were asked, trained on, discarded and made the same';
+  if (same) return 'SAME: settings, questions, batches, discards, and weights are equal';
   return trainedSame ? 'DIFFER, but not in what they trained on' : 'DIFFER in what they trained on';
 }

@@ -50,7 +50,7 @@ export function loadCommand(context: CommandContext): Command {
     .option('--turns <turns>', 'number of turns, rounded up to whole groups', wholeIn(1, MOST))
     .option('--trajectories <count>', 'number of trajectories, in whole groups', wholeIn(1, MOST))
     .option('--rate <rate>', 'turns per second; 0 = as fast as possible', wholeIn(0, 10_000_000), 0)
-    .option('--open <count>', 'number of trajectories, from the first, to leave unfinished', wholeIn(0, MOST), 0)
+    .option('--open <count>', 'number of trajectories to leave unfinished, starting with the first', wholeIn(0, MOST), 0)
     .option('--turn-bytes <bytes>', 'encoded size of a turn; at least the size of its ids (about 300)', wholeIn(1, 800_000), 2_000)
     .option(
       '--mean-turns <turns>',
@@ -81,7 +81,7 @@ export function loadCommand(context: CommandContext): Command {
 async function writeLoadAs(context: CommandContext, flags: LoadFlags): Promise<number> {
   const endless = flags.turns === undefined && flags.trajectories === undefined;
   if (endless && flags.rate === 0) {
-    throw new PlatformError('USAGE_INVALID', 'writing load: it needs an end or a pace; give --turns, --trajectories or --rate');
+    throw new PlatformError('USAGE_INVALID', 'writing load: it needs an end or a rate; give --turns, --trajectories or --rate');
   }
   const config = loadConfig(context.env);
   const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });

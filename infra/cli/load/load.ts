@@ -48,6 +48,6 @@ async function assertNoLedger({ kafka }: LogConnection, run: string): Promise<vo
   if (start === undefined) return;
   for await (const { records } of batchesOf(kafka.reader(), 'training', { from: new Map([[0, start.training]]) })) {
     if (!records.some(ofRun(run))) continue;
-    throw new PlatformError('RUN_CONFLICT', `writing load as run ${run}: a trainer has a ledger of that name; choose another --run`);
+    throw new PlatformError('RUN_CONFLICT', `writing load as run ${run}: a training run has this name; choose another --run`);
   }
 }

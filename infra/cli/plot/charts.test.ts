@@ -28,7 +28,7 @@ describe('charts', () => {
       'Reward of a trajectory',
       '>mean of trained groups<',
       '>mean of all finished<',
-      '>middle half of the trained<',
+      '>middle half of trained groups<',
       '>0.2<',
       '>step<',
     ])

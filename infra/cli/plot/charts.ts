@@ -37,7 +37,7 @@ export const charts: readonly Chart[] = [
     name: 'reward',
     title: 'Reward of a trajectory',
     lines: [line('reward_mean', 'mean of trained groups'), line('reward_all_mean', 'mean of all finished')],
-    band: { ...middle('reward'), label: 'middle half of the trained' },
+    band: { ...middle('reward'), label: 'middle half of trained groups' },
   },
   { name: 'f1', title: 'F1 of a trained trajectory', lines: [line('f1_mean', 'mean')], band: middle('f1') },
   spread('turns', 'Turns of a trajectory'),
@@ -72,7 +72,7 @@ export const charts: readonly Chart[] = [
     lines: [line('staleness_token_mean', 'mean'), line('staleness_token_p95', 'p95'), line('staleness_token_max', 'most')],
   },
   { name: 'entropy', title: 'Entropy', lines: [line('entropy', 'entropy')] },
-  { name: 'kl', title: 'KL divergence', lines: [line('approx_kl', 'approx.'), line('behave_kl', 'behaviour')] },
+  { name: 'kl', title: 'KL divergence', lines: [line('approx_kl', 'approx.'), line('behave_kl', 'behavior')] },
   { name: 'gradient', title: 'Norm of the gradient', lines: [line('grad_norm', 'gradient')] },
   { name: 'time', title: 'Time of the trainer, ms', lines: [line('wait_ms', 'waiting'), line('train_ms', 'training')] },
 ];

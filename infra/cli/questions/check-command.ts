@@ -31,10 +31,11 @@ const spread = ({ mean, counts }: CountDistribution): string =>
 
 const HELP = `
 Parses the text of each question and verifies every claim against the raw factbook files, with code that is independent of
-the writer. In every reading, a question must match one country in every part and have one answer. It must be in the file only
-once, name the year of facts that change over time, and need every clause: without any one clause, places with different
-answers match. The check then counts the look-ups that cannot be skipped: finding the first country, following each relation to
-the next one, and reading the requested field. Exits with 1 if a question fails, or if its "hops" differ.
+the writer. A question must match exactly one country and have one answer; no other reading of it may lead to another answer.
+It must be in the file only once, name the year of facts that change over time, and need every clause: without any one clause,
+places with different answers match. The check then counts the look-ups that cannot be skipped: finding the first country,
+following each relation to the next one, and reading the requested field. Exits with 1 if a question fails, or if its "hops"
+differ.
 `;
 
 /** `turnstream questions check`: verifies questions of the factbook writer with code that is independent of the writer. */

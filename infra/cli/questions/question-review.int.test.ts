@@ -54,7 +54,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
 
   const listed = await review('--list');
   for (const id of ids) expect(listed.out).toContain(`${id}\n`);
-  expect(listed.out).toMatch(new RegExp(`^${accepted} of ${accepted} wait$`, 'm'));
+  expect(listed.out).toMatch(new RegExp(`^${accepted} of ${accepted} wait for review$`, 'm'));
   for (const [said, message] of [
     [['--accept'], /NOT_FOUND/],
     [['--accept', '--reject'], /give one of/],
@@ -66,7 +66,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   expect(await review('--question', first, '--reject', '--comment', 'no river')).toMatchObject({ code: 0 });
   expect(await review('--question', second, '--accept')).toMatchObject({ code: 0 });
   const left = await review('--list');
-  expect(left.out).toMatch(new RegExp(`^${accepted - 2} of ${accepted} wait$`, 'm'));
+  expect(left.out).toMatch(new RegExp(`^${accepted - 2} of ${accepted} wait for review$`, 'm'));
   expect(left.out).not.toContain(`${first}\n`);
   // a verdict takes effect on every set that is read from now on, and the last one counts
   const listedNow = async () =>

@@ -46,7 +46,7 @@ export function reviewCommand(context: CommandContext): Command {
     .addHelpText(
       'after',
       `
-A rejected question is in no set that is trained or evaluated on from then on: running trainers hear of the verdict too.
+From then on, a rejected question is not used for training or evaluation; running trainers leave it out as well.
 The last verdict counts.
 `,
     )
@@ -77,7 +77,7 @@ async function run(context: CommandContext, flags: ReviewFlags): Promise<void> {
     const waiting = drawn.filter((reviewed) => reviewed.verdict === undefined);
     if (flags.list) {
       for (const reviewed of waiting) context.out(`${reviewed.question.question_id}\n${renderReview(reviewed)}\n`);
-      context.out(`${waiting.length} of ${drawn.length} wait\n`);
+      context.out(`${waiting.length} of ${drawn.length} wait for review\n`);
       return;
     }
     const writer = await kafka.writer();

@@ -36,7 +36,7 @@ function reviewAnswer(line: string): { readonly verdict: ReviewWord; readonly co
   return /^(?:q|quit|exit)$/i.test(word) ? 'leave' : undefined;
 }
 
-const HELP = 'a [why] accepts, r [why] rejects, c <text> comments, s skips, q leaves\n';
+const HELP = 'a [why] accepts, r [why] rejects, c <text> comments, s skips, q quits\n';
 
 /** Returns the number of recorded verdicts and comments. Also resolves at the end of the input. */
 export async function runReviewPrompt({ input, output, waiting, say }: ReviewPromptOptions): Promise<number> {

@@ -35,7 +35,7 @@ export function openWriterModels(config: Config, logger: Logger): WriterModels {
   if (generation.url === '' || generation.name === '') {
     throw new PlatformError(
       'CONFIG_INVALID',
-      'making questions with language models: set TURNSTREAM_SYNTHESIS_URL and TURNSTREAM_SYNTHESIS_MODEL, or take --writer factbook',
+      'making questions with language models: set TURNSTREAM_SYNTHESIS_URL and TURNSTREAM_SYNTHESIS_MODEL, or use --writer factbook',
     );
   }
   const { synthesisTemperature: temperature, synthesisConcurrency: concurrency, synthesisMaxTokens: maxTokens } = config;

@@ -21,7 +21,7 @@ export function renderSynthesis(report: SynthesisReport): string {
     `clauses     ${spread(report.clauses)}   (each needed)`,
     `hops        ${spread(report.hops)}   (look-ups that cannot be skipped)`,
     `closed book ${spread(report.directRight)}   (right of ${report.directSamples})`,
-    `            questions by tenths of right answers, too easy ones too: ${report.directShares.join(' ')}`,
+    `            questions by share of right answers, in tenths, also too easy ones: ${report.directShares.join(' ')}`,
     '',
     `${'gate'.padEnd(width)}     asked    passed   refused`,
     ...report.gates.map(

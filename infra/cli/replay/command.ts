@@ -83,11 +83,11 @@ async function replayAction(context: CommandContext, options: ReplayArguments): 
   });
   if (json) context.out(`${JSON.stringify({ run, steps, differing, ok: differing === 0 })}\n`);
   else if (differing === 0)
-    context.out(`ok: ${steps} steps are what the ledger says${train && !isExternal ? ', and so are their weights' : ''}\n`);
+    context.out(`ok: ${steps} steps match the ledger${train && !isExternal ? ', and so do their weights' : ''}\n`);
   if (train && isExternal)
     context.err(
       `the updates of run ${run} were not repeated: its trainer is not a part of turnstream, and only its batches are in the log\n`,
     );
   if (differing > 0)
-    throw new PlatformError('REPLAY_DIFFERS', `replaying run ${run}: ${differing} of ${steps} steps are not what the ledger says`);
+    throw new PlatformError('REPLAY_DIFFERS', `replaying run ${run}: ${differing} of ${steps} steps differ from the ledger`);
 }

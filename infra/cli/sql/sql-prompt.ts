@@ -48,8 +48,8 @@ export function isWhole(text: string): boolean {
 
 const HELP = `Statements end with a semicolon.
   \\d            tables and views
-  \\d <table>    columns of one
-  \\q or Ctrl-D  leave
+  \\d <table>    columns of a table
+  \\q or Ctrl-D  quit
   Tab           complete a table, a column or a function
   Ctrl-C        stop the query
 `;

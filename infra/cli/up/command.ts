@@ -25,7 +25,7 @@ without training, use \`turnstream serve\`.
 --recipe compact: REINFORCE over a replay buffer of 100,000 trajectories (ten batches of 128 per step, discount 0.99, AdamW at
 0.00001, gradient clipping at 1.0), 200 turns, a reward for each step, three consecutive answers to end, 16 concurrent
 trajectories (all in one worker process), and its own questions. --recipe compact-tuned has the same batches, with settings
-with which the built-in policy learns. Variables and flags that are set override the recipe; a resumed run needs the same one.
+that suit the built-in policy. Variables and flags that are set override the recipe; a resumed run needs the same one.
 `;
 
 /** The settings of the given flags; the environment decides the others. */

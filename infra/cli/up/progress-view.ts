@@ -15,7 +15,7 @@ export function renderProgress(snapshot: Snapshot, columns: number, signIn = '')
     ...snapshot.services.filter(isTold).map(({ name, detail }) => `  ${name === 'up' ? '' : `${name}: `}${detail}`),
   ];
   if (addresses !== undefined) lines.push(...addressLines(addresses));
-  if (signIn !== '') lines.push(`  open once: ${signIn}`);
+  if (signIn !== '') lines.push(`  sign in (link works once): ${signIn}`);
   return lines.map((line) => cut(line.replace(/\s*\n\s*/g, ' '), columns));
 }
 
@@ -30,7 +30,7 @@ function stepOf({ step, steps, batches }: Snapshot): string {
 }
 
 const titleOf = (snapshot: Snapshot): string =>
-  snapshot.run === '' ? 'serving what is there, training nothing' : `run ${snapshot.run}   ${timesOf(snapshot)}`;
+  snapshot.run === '' ? 'serving existing runs, without training' : `run ${snapshot.run}   ${timesOf(snapshot)}`;
 
 function timesOf({ elapsedMs, remainingMs }: Snapshot): string {
   return `${duration(elapsedMs)}${remainingMs === undefined ? '' : `, about ${duration(remainingMs)} left`}`;

@@ -92,7 +92,7 @@ async function wholeRun(fleet: Fleet, options: UpOptions, over: AbortSignal): Pr
     await fleet.evaluateAfter();
     over.throwIfAborted();
   }
-  progress.phase('putting the rest into the tables');
+  progress.phase('storing the remaining records in the tables');
   const { kafkaBrokers } = fleet.addresses();
   await waitUntilDrained({ ...options.config, kafkaBrokers }, options.logger, over);
   over.throwIfAborted();

@@ -67,7 +67,7 @@ interface RebuildFlags {
 function rebuildCommand(context: CommandContext): Command {
   return new Command('rebuild')
     .description('drop the tables, fill them again from the log, and compare both; refuses while a sink runs')
-    .option('--wait <seconds>', 'wait this long for running sinks to leave instead of refusing', wholeIn(0, 86_400), 0)
+    .option('--wait <seconds>', 'wait this long for running sinks to stop instead of refusing', wholeIn(0, 86_400), 0)
     .option('--drop-expired', 'continue even if rows are lost whose records retention has deleted', false)
     .addHelpText('after', examples('turnstream warehouse rebuild', 'turnstream warehouse rebuild --wait 60'))
     .action(async (flags: RebuildFlags) => {
@@ -77,7 +77,7 @@ function rebuildCommand(context: CommandContext): Command {
 
 function mendCommand(context: CommandContext): Command {
   return new Command('mend')
-    .description('show partitions whose position the log no longer has (exit code 1 if there are any); with --yes, repair them')
+    .description('show partitions in which the log no longer has the position of the sink (then exit code 1); with --yes, repair them')
     .option('--yes', 'repair: delete rows whose records the log has lost, and skip records that it lost before they were stored', false)
     .option('--json', 'print every partition as one JSON array', false)
     .addHelpText('after', examples('turnstream warehouse mend', 'turnstream warehouse mend --yes'))

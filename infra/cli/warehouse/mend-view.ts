@@ -3,12 +3,12 @@ import type { SurveyedPartition } from '../../../consumers/warehouse/mend.ts';
 
 const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): string => {
   if (mend === undefined) return '';
-  const at = mend.goOnAt < 0 ? 'behind what the tables hold' : `at ${mend.goOnAt}`;
+  const at = mend.goOnAt < 0 ? 'after the last offset in the tables' : `at ${mend.goOnAt}`;
   const goes = done ? 'the sink continues' : 'the sink would continue';
   if (state === 'head-cut') {
     return `${mend.skipped} offsets up to ${first - 1} left the log before they were stored; ${done ? 'skipped' : 'they would be skipped'}, ${goes} ${at}`;
   }
-  return `the log and the tables part at ${mend.removeFrom}; rows from there on ${done ? 'were' : 'would be'} removed, ${goes} ${at}`;
+  return `the log and the tables differ from ${mend.removeFrom} on; rows from there ${done ? 'were' : 'would be'} removed, ${goes} ${at}`;
 };
 
 /** One line per partition to mend, and the next action. */
@@ -21,6 +21,6 @@ export function renderMend(partitions: readonly SurveyedPartition[], done: boole
   });
   const next = done
     ? 'Start the sink; `turnstream audit` compares the log with the tables.\n'
-    : 'Nothing was changed. `turnstream warehouse mend --yes` does it.\n';
+    : 'Nothing was changed. `turnstream warehouse mend --yes` carries it out.\n';
   return lines.join('') + next;
 }

@@ -9,7 +9,7 @@ const storing = (done: number): RebuildProgress => ({ phase: 'storing', done, of
 describe('a rebuild', () => {
   it('shows its pace over the last seconds and the time that is left', () => {
     const text = createRebuildLines();
-    expect(text({ phase: 'waiting', done: 0, of: 1, detail: '1 running' }, 0)).toBe('waiting for running sinks to leave, 1 running');
+    expect(text({ phase: 'waiting', done: 0, of: 1, detail: '1 running' }, 0)).toBe('waiting for running sinks to stop, 1 running');
     expect(text({ phase: 'emptying', done: 0, of: 0, detail: '' }, 10)).toBe('removing the tables');
     expect(text(storing(0), 1_000)).toBe('storing the log: 0 of 1000 records (0 %), 0 records/s');
     expect(text(storing(100), 2_000)).toBe('storing the log: 100 of 1000 records (10 %), 100 records/s, 9 s left');

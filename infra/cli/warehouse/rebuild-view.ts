@@ -3,7 +3,7 @@ import type { RebuildProgress, RebuildReport } from './rebuild.ts';
 import { createRate, renderPace } from '../views/progress-rate.ts';
 
 const WORDS: Readonly<Record<RebuildProgress['phase'], string>> = {
-  waiting: 'waiting for running sinks to leave',
+  waiting: 'waiting for running sinks to stop',
   emptying: 'removing the tables',
   storing: 'storing the log',
   auditing: 'comparing the log with the tables',

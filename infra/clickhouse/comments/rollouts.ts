@@ -12,7 +12,7 @@ export const rollouts: Comments = {
   max_tokens: 'Maximum tokens of the attempt',
   max_wall_ms: 'Maximum wall-clock time of the attempt, ms',
   admitted_version: 'Policy version when the group was admitted',
-  addressee: 'Evaluation whose own worker alone takes the task; empty for the workers of the run',
+  addressee: 'Evaluation that the task is reserved for; empty if the workers of the run take it',
   task_partition: 'Kafka partition of the task that the worker took',
   task_offset: 'Kafka offset of the task that the worker took',
   question: 'Text of the question',
@@ -45,7 +45,7 @@ export const rollouts: Comments = {
   started_at: 'Time of the start, UTC, microseconds',
   finished_at: 'Time of the end, UTC, microseconds; 1970 until then',
   judge_ms: 'Time from the answer to the verdict, including the queue, failed tries, and waits, ms',
-  judge_served: 'Name of the judge in the reply of its server; empty if the server gives none',
+  judge_served: 'Model name in the response of the judge server; empty if it has none',
   judge_version: 'Version of the weights of the judge, as reported by its server; -1 if unknown',
   judge_prompt_sha256: 'SHA-256 of the prompt of the judge, hexadecimal; empty if there was no judge',
   asked_as: 'valid: the prompt asks for the most likely answer. open: it lets the model call the question invalid. Empty: neither',
@@ -55,7 +55,7 @@ export const rollouts: Comments = {
 
   // Rewards
   source: 'Who or what gave the reward',
-  identifier: 'Tells rewards of one name and target apart; may be empty',
+  identifier: 'Distinguishes rewards with the same name and target; may be empty',
   reward_names: 'Names of the attached rewards that the run trains on, sorted',
   in_time: 'Whether the reward came before its group was decided; false while it is not decided',
   late: 'Whether the reward came after its group was trained on, collected, or discarded: it changed nothing',
@@ -152,7 +152,7 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
   },
   heartbeats: {
     running: 'Attempts that the worker was running',
-    addressee: 'Evaluation whose tasks alone the worker takes; empty for those of the run',
+    addressee: 'Evaluation whose tasks are the only ones that the worker takes; empty if it takes those of the run',
   },
   tool_calls: {
     status: 'ok, error, timeout, or refused',

@@ -41,7 +41,7 @@ export const training: Comments = {
   last_step_at: 'Time of the last step, UTC, microseconds; 1970 before the first',
 
   // Admissions
-  accepted: 'Groups that are trained or ready',
+  accepted: 'Groups that were trained on or are ready for training',
   groups: 'Groups that the step trained on',
   group_ids: 'Ids of the groups that were admitted',
   question_ids: 'Ids of their questions in the order of group_ids',
@@ -112,9 +112,9 @@ export const training: Comments = {
   deadline: 'When the lease ends unless it is extended, UTC, microseconds',
   trained_rows: 'Rows that may be trained on and that an external trainer does not report as skipped',
   skipped: 'Rows that an external trainer reports as not trained on, with the reason, JSON',
-  report_sha256: 'SHA-256 of what an external trainer committed, hexadecimal; a repeat has the same',
+  report_sha256: 'SHA-256 of the contents of a commit of an external trainer, hexadecimal; a repeated commit has the same',
   to_version: 'Version whose weights the new one has',
-  abandoned: 'Versions that are not of the chain of versions any more',
+  abandoned: 'Versions that the rewind removed from the chain of versions',
   abandoned_by: 'Version of the rewind that abandoned it',
   report: 'What an external trainer measured, JSON; empty in a step of the built-in trainer',
 
@@ -135,8 +135,8 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
   rewinds: {
     version: 'Version that the rewind made',
     trajectories: 'Trajectories of the abandoned steps: discarded because of the rewind',
-    weights_sha256: 'SHA-256 of the weights of to_version, hexadecimal; empty if they were never named',
-    reason: 'Why the trainer went back, as it tells it',
+    weights_sha256: 'SHA-256 of the weights of to_version, hexadecimal; empty if they were never published',
+    reason: 'Reason for the rewind that the trainer gives',
   },
   abandoned_versions: { version: 'Version that was abandoned; its step has the same number' },
   named_weights: { version: 'Version whose weights were published late or elsewhere', uri: 'URI of the weights' },
@@ -209,7 +209,7 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     discarded: 'Trajectories that were discarded at this step',
   },
   step_spreads: {
-    finished: 'Finished trajectories of the step, trained on or discarded, that count as an outcome',
+    finished: 'Finished trajectories of the step, trained on or discarded, except invalid and superseded ones',
     step: 'Number of the step; a discard at version v belongs to step v + 1',
   },
   curves: {

@@ -1,9 +1,9 @@
-// The versions of a run as its ledger makes them. Each comes from another one: a step continues the newest, a rewind an older one.
+// The versions of a run, from its ledger. Each but the first has a parent: a step continues the newest version, a rewind an older one.
 import { eventsOf, type FactOf, type LogFact } from './facts.ts';
 
 export interface ChainVersion {
   readonly version: number;
-  /** The version that it comes from; -1 for the first. */
+  /** The version that it continues; -1 for the first. */
   readonly parent: number;
   /** Hash of the ledger entry that made it, which is its lineage token. */
   readonly lineage: string;
@@ -34,17 +34,17 @@ function versionOf({ read, sha256: lineage }: LogFact): ChainVersion | undefined
   return { version: event.version_after, parent: event.version_before, lineage, sha256: event.weights_sha256, trained };
 }
 
-/** A version and all that it comes from, newest first. */
+/** A version and all its ancestors, newest first. */
 export function chainOf(versions: readonly ChainVersion[], tip: ChainVersion): readonly ChainVersion[] {
   const known = new Map(versions.map((one) => [one.version, one]));
   const chain: ChainVersion[] = [];
-  // a parent that is not older would be a circle
+  // a parent that is not older could make the loop endless
   for (let at: ChainVersion | undefined = tip; at !== undefined; at = at.parent < at.version ? known.get(at.parent) : undefined)
     chain.push(at);
   return chain;
 }
 
-/** Versions that rewinds had abandoned when the ledger was `sequence` entries long. */
+/** Returns whether a rewind before ledger entry `sequence` abandoned a version. */
 export function abandonedBy(rewinds: readonly FactOf<'RunRewound'>[], sequence: number): (version: number) => boolean {
   const before = rewinds.filter(({ event }) => event.sequence < sequence);
   return (version) => before.some(({ event }) => version > event.to_version && version < event.version);

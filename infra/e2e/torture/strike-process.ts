@@ -47,7 +47,7 @@ async function lookAgain(world: TortureWorld): Promise<void> {
   await pause(100);
 }
 
-/** Stops processes, runs `work`, and kills them: in between their supervisor does not restart them. */
+/** Suspends processes, runs `work`, and kills them. Their supervisor does not restart them while they are suspended. */
 export async function whileStopped<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   for (const pid of pids) signal(pid, 'SIGSTOP');
   try {

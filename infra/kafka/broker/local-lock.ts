@@ -47,7 +47,7 @@ async function tryLock(file: string): Promise<boolean> {
   return false;
 }
 
-/** True when the holder is gone. A file without a holder is either being written, or its writer was killed first. */
+/** True when the holder is gone. A file that names no holder is either being written, or its writer was killed before it was done. */
 async function isStale(file: string, text: string): Promise<boolean> {
   const holder = parseIdentity(text);
   if (holder !== undefined) return !(await isAlive(holder));

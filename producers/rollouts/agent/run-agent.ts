@@ -223,7 +223,7 @@ async function runToEnd(options: AgentOptions, progress: AgentProgress, deadline
 
 const WITHOUT_ANSWER: ReadonlySet<Status> = new Set<Status>(['failed', 'cancelled', REFUSED]);
 
-/** An attempt that a limit ended has its last answer; one that failed, was cancelled, or was refused has none. */
+/** An attempt that a limit ended keeps its last answer; one that failed, was cancelled, or was refused has none. */
 const answerOf = (status: Status, { answer }: AgentProgress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
 
 type ScoreFields = 'answer' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok' | 'asked_as' | 'called_invalid';
@@ -247,7 +247,7 @@ function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll
 
 /**
  * Runs one attempt at a task. The token limit applies to the policy's count: by default, the prompt and the completion of the latest turn.
- * Throws only for a bug in a policy or tool, and what onTurn throws.
+ * Throws only for a bug in a policy or tool, or when onTurn throws.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const { task, clock } = options;

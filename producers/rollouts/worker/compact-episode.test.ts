@@ -1,4 +1,4 @@
-// The path from a worker with the rules of the compact recipe to the input of its learner: events, fold, batch, returns.
+// Follows trajectories from a worker with the settings of the compact recipe to the input of its learner: events, fold, batch, returns.
 import { afterEach, expect, it, vi } from 'vitest';
 import { prepareBatch, trainingBatch } from '../../../consumers/trainer/batches.ts';
 import { discountedReturns } from '../../../infra/tfjs/decisions.ts';

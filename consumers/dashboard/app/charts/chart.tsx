@@ -7,6 +7,7 @@ import UPlot from 'uplot';
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ApiOutage } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
+import { visible } from '../kit/visible.ts';
 import { addKeyedChart } from './chart-keys.ts';
 import { colorOf, theme } from './colors.ts';
 import { columnsOf, placeOfStep, placesOf, stepOf, stepsBetween } from './columns.ts';
@@ -101,7 +102,7 @@ function Figure({
         ))}
         {others.map(({ run }, at) => (
           <span key={run} class="series">
-            {['╌', '┈', '╴'][at]} {run}
+            {['╌', '┈', '╴'][at]} {visible(run)}
           </span>
         ))}
       </figcaption>

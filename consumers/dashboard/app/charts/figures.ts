@@ -1,5 +1,6 @@
 // What a chart shows, without the DOM: its series, and the columns to draw.
 import type { ApiCurves } from '../data/shapes.ts';
+import { visible } from '../kit/visible.ts';
 
 export interface ChartSpec {
   readonly title: string;
@@ -87,7 +88,7 @@ export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
 
 /** The same for one of several runs. */
 export const reductionOf = (run: string, curves: ApiCurves): string =>
-  curves.steps.length === 0 ? `${run} has no steps here` : `${run}: ${reduction(curves)}`;
+  curves.steps.length === 0 ? `${visible(run)} has no steps here` : `${visible(run)}: ${reduction(curves)}`;
 
 /** True if no value of the chart was recorded, which is not known for a series that was not requested. */
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>

@@ -4,6 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ApiCurves } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
+import { Text } from '../kit/parts.tsx';
+import { visible } from '../kit/visible.ts';
 import { colorOf, theme } from './colors.ts';
 import { alignRuns, bandOf } from './columns.ts';
 import { isEmpty } from './figures.ts';
@@ -40,11 +42,11 @@ export function Overlay({ runs, curves, name }: OverlayProps): JSX.Element {
         <b>{title}</b>
         {runs.map((run, at) => (
           <span key={run} class={`series run-${at + 1}`}>
-            <span aria-hidden="true" /> {run} <output>{figure(lastOf(at))}</output>
+            <span aria-hidden="true" /> <Text>{run}</Text> <output>{figure(lastOf(at))}</output>
           </span>
         ))}
       </figcaption>
-      <div ref={box} role="img" aria-label={`${name}: ${runs.map((run, at) => `${run} ${figure(lastOf(at))}`).join(', ')}`} />
+      <div ref={box} role="img" aria-label={`${name}: ${runs.map((run, at) => `${visible(run)} ${figure(lastOf(at))}`).join(', ')}`} />
       {curves.every((one) => isEmpty(one, { title, series: [name] })) && <p class="overlay">Not recorded in these steps.</p>}
     </figure>
   );

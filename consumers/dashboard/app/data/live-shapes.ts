@@ -55,7 +55,7 @@ export function fitsTail({ event }: LiveEvent, { run, worker, tool }: TailFilter
 
 /** What a line shows of each type of event. */
 const told: Readonly<Record<string, readonly string[]>> = {
-  TurnRecorded: ['turn', 'tool', 'tool_status', 'worker_id'],
+  TurnRecorded: ['turn', 'tool', 'status', 'worker_id'],
   TrajectoryStarted: ['worker_id'],
   TrajectoryFinished: ['status', 'reward', 'turns', 'worker_id'],
   TrajectoryRequested: ['question_id'],

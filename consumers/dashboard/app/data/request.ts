@@ -15,7 +15,7 @@ export type ApiResult<T> = { readonly ok: true; readonly value: T } | { readonly
 const unreachable: ApiProblem = {
   status: 0,
   code: 'UNREACHABLE',
-  detail: 'The API does not answer. The page keeps what it has and asks again.',
+  detail: 'The API does not answer. The page keeps its data and tries again.',
 };
 
 interface ApiRequestOptions {

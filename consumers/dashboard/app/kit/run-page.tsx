@@ -1,7 +1,7 @@
 // The header of every page of a run.
 import type { ComponentChildren, JSX } from 'preact';
 import { useTitle } from '../shell/title.ts';
-import { RunTabs } from './parts.tsx';
+import { RunTabs, Text } from './parts.tsx';
 
 export function RunPage(props: {
   readonly run: string;
@@ -13,7 +13,9 @@ export function RunPage(props: {
   return (
     <>
       <div class="head">
-        <h1>{props.title}</h1>
+        <h1>
+          <Text>{props.title}</Text>
+        </h1>
         {props.beside}
       </div>
       <RunTabs run={props.run} />

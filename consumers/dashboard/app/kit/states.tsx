@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Loadable } from '../data/answers.ts';
 import type { ApiProblem } from '../data/request.ts';
+import { SignOut } from '../shell/sign-out.tsx';
 import { visible } from './visible.ts';
 
 export const Loading = ({ of }: { readonly of: string }): JSX.Element => (
@@ -20,7 +21,7 @@ export const NotRecorded = ({ children }: { readonly children: ComponentChildren
 
 export const Failed = ({ problem }: { readonly problem: ApiProblem }): JSX.Element => (
   <div class="state failed" role="alert">
-    <b>{problem.code}</b> {visible(problem.detail)}
+    <b>{problem.code}</b> {visible(problem.detail)} {problem.code === 'FORBIDDEN' && <SignOut />}
   </div>
 );
 

@@ -7,6 +7,7 @@ import type { ApiAdvisory } from '../data/watch-shapes.ts';
 import { Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 
 const marks: Readonly<Record<string, readonly [string, string]>> = { alarm: ['bad', '✕'], warning: ['warn', '△'], advice: ['plain', '·'] };
@@ -20,8 +21,8 @@ export function Advisories({ parts }: { readonly parts: PatternParts }): JSX.Ele
   return (
     <RunPage run={run} title="Advisories">
       <p class="note">
-        Rules over the steps, tools, and workers of the run. Programs read the same at <code>GET /v1/runs/{run}/advisories</code>, terminals
-        with <code>turnstream status --run {run}</code>.
+        Rules over the steps, tools, and workers of the run. Programs read the same at <code>GET /v1/runs/{visible(run)}/advisories</code>,
+        terminals with <code>turnstream status --run {visible(run)}</code>.
       </p>
       <Waiting shown={shown} of="the advisories">
         {({ items }) => (items.length === 0 ? <Empty>No advisories: no rule applies to this run.</Empty> : <Findings items={items} />)}

@@ -63,7 +63,7 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
     { keys: ['x'], does: 'Over steps, versions, or time', run: () => change({ x: nextAxis(range.axis) }) },
   ]);
   const { isShown, chips } = useHiddenCharts([...charts, ...later]);
-  if (charts.length === 0) return <Empty>No series fits.</Empty>;
+  if (charts.length === 0) return <Empty>No series matches.</Empty>;
   const isZoomed = range.from !== undefined || range.to !== undefined;
   return (
     <Waiting shown={shown} of="the curves">
@@ -78,7 +78,7 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
             <p class="note">
               Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}.{' '}
               {laid.map(({ run: other, curves: theirs }) => theirs !== undefined && `${reductionOf(other, theirs)}. `)}
-              Drag to zoom, click to open a step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
+              Drag to zoom, click to open a step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool outage.'}
               {isZoomed && <ZoomOut onClick={zoomOut} />}
             </p>
             {laid.map(({ run: other, problem }) => problem !== undefined && <Failed key={other} problem={problem} />)}
@@ -180,8 +180,8 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
       </div>
       <RunTabs run={run} />
       <div class="bar">
-        <Field name="series" label="Series, as a pattern" />
-        <Field name="with" label={`Up to ${MOST_OTHERS} runs to lay over`} />
+        <Field name="series" label="Series, as a regular expression" />
+        <Field name="with" label={`Up to ${MOST_OTHERS} runs to overlay`} />
         <span class="grow" />
         <div class="chips" role="group" aria-label="Over">
           {axes.map((one) => (
@@ -199,7 +199,7 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
       </div>
       {left.length > 0 && (
         <p class="note" role="status">
-          At most {MOST_OTHERS} other runs are laid over. Left out: <Text>{left.join(', ')}</Text>.
+          At most {MOST_OTHERS} other runs are overlaid. Left out: <Text>{left.join(', ')}</Text>.
         </p>
       )}
       {charts === undefined ? (

@@ -62,11 +62,11 @@ export function DeadLetters(): JSX.Element {
           aria-pressed={placeOf(letter) === open}
           onClick={() => change({ open: placeOf(letter) === open ? undefined : placeOf(letter) })}
         >
-          {placeOf(letter)}
+          <Text>{placeOf(letter)}</Text>
         </button>
       ),
     },
-    { name: 'Reason', of: (letter) => letter.reason.replaceAll('_', ' ') },
+    { name: 'Reason', of: (letter) => <Text>{letter.reason.replaceAll('_', ' ')}</Text> },
     { name: 'Step', of: (letter) => <Text>{letter.step}</Text> },
     { name: 'Error', of: (letter) => <Text title>{letter.error.slice(0, 140)}</Text> },
     { name: 'Run', of: (letter) => (letter.run_id === '' ? '–' : <Text>{letter.run_id}</Text>) },

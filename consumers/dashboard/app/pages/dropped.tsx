@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, NumberOrNull } from '../data/shapes.ts';
 import { figure, NOT_RECORDED } from '../kit/format.ts';
+import { Text } from '../kit/parts.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
@@ -86,7 +87,7 @@ function Report({ run, bias }: { readonly run: string; readonly bias: Bias }): J
 }
 
 const reasonColumns: readonly TableColumn<Reason>[] = [
-  { name: 'Reason', of: ({ reason }) => (reason === '' ? 'kept' : reason.replaceAll('_', ' ')) },
+  { name: 'Reason', of: ({ reason }) => <Text>{reason === '' ? 'kept' : reason.replaceAll('_', ' ')}</Text> },
   { name: 'Trajectories', number: true, of: ({ trajectories }) => figure(trajectories) },
   { name: 'Reward', number: true, of: (row) => figure(row.reward_mean) },
   { name: 'KS reward', number: true, of: (row) => (row.reason === '' ? NOT_RECORDED : figure(row.reward_ks)) },

@@ -77,7 +77,7 @@ export function EvaluationCompare({ evaluation }: { readonly evaluation: string 
   );
 }
 
-const verdictOf = ({ low, high }: ComparedFigure): string => (low > 0 ? 'more' : high < 0 ? 'less' : 'cannot be told');
+const verdictOf = ({ low, high }: ComparedFigure): string => (low > 0 ? 'more' : high < 0 ? 'less' : 'not clear');
 
 function Paired({ of }: { readonly of: ApiComparison }): JSX.Element {
   const columns: readonly TableColumn<ComparedFigure>[] = [
@@ -94,8 +94,8 @@ function Paired({ of }: { readonly of: ApiComparison }): JSX.Element {
     <>
       <p class="note">
         {figure(of.questions)} questions of both, paired by {of.paired_by === 'content' ? 'their words and gold answers' : 'their ids'},
-        resampled {figure(of.draws)} times{left > 0 && `; ${figure(left)} questions of only one are left out`}. An interval that holds 0 is
-        no difference that can be told.
+        resampled {figure(of.draws)} times{left > 0 && `; ${figure(left)} questions of only one are left out`}. An interval that contains 0
+        shows no clear difference.
       </p>
       <Table label="Difference" rows={of.figures} columns={columns} keyOf={({ name }) => name} />
     </>

@@ -70,7 +70,14 @@ const columns: readonly TableColumn<ApiEvaluation>[] = [
     ),
   },
   { name: 'Status', of: ({ status }) => <Badge state={status} /> },
-  { name: 'Run', of: ({ run_id }) => <a href={address('/runs/:run', { run: run_id })}>{run_id}</a> },
+  {
+    name: 'Run',
+    of: ({ run_id }) => (
+      <a href={address('/runs/:run', { run: run_id })}>
+        <Text>{run_id}</Text>
+      </a>
+    ),
+  },
   { name: 'Version', number: true, of: ({ policy_version }) => (policy_version < 0 ? '–' : `v${policy_version}`) },
   { name: 'Questions', of: ({ dataset, split }) => <Text>{`${dataset} ${split}`}</Text> },
   { name: 'F1', number: true, of: ({ avg_f1, status }) => (status === 'running' ? '–' : figure(avg_f1)) },
@@ -147,12 +154,19 @@ export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX
               </h1>
               <Badge state={value.status} />
               <small>
-                of <a href={address('/runs/:run', { run: value.run_id })}>{value.run_id}</a>,{' '}
-                <Text>{`${value.dataset} ${value.split}`}</Text>
+                of{' '}
+                <a href={address('/runs/:run', { run: value.run_id })}>
+                  <Text>{value.run_id}</Text>
+                </a>
+                , <Text>{`${value.dataset} ${value.split}`}</Text>
               </small>
             </div>
             <dl class="stats">
-              <Stat name="F1" value={value.avg_f1} note={value.policy_version < 0 ? value.subject : `version ${value.policy_version}`} />
+              <Stat
+                name="F1"
+                value={value.avg_f1}
+                note={value.policy_version < 0 ? visible(value.subject) : `version ${value.policy_version}`}
+              />
               <Stat name="Exact" value={value.avg_em} />
               <Stat name="Best of samples" value={value.pass_f1} note={`${figure(value.samples)} samples`} />
               <Stat name="Questions" value={value.questions} />

@@ -24,7 +24,7 @@ export function Filters(): JSX.Element {
           class="chip"
           aria-pressed="true"
           onClick={() => change({ [name]: '' }, true)}
-          title="Take this filter off"
+          title="Remove this filter"
         >
           {label} <b>{<Text>{search.get(name) ?? ''}</Text>}</b> ×
         </button>

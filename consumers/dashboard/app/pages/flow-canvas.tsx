@@ -8,6 +8,7 @@ import { firstAt } from '../data/first-at.ts';
 import type { ApiFlow } from '../data/watch-shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
+import { visible } from '../kit/visible.ts';
 import { openKeys, useKeys } from '../shell/keys.ts';
 import { address } from '../shell/patterns.ts';
 import { change, go, numberParameter } from '../shell/place.ts';
@@ -285,7 +286,7 @@ function Bar({ flow, at, end }: { readonly flow: ApiFlow; readonly at: number; r
     <>
       <Text>{flow.ids[at] ?? ''}</Text> {versions(of('version_first'), of('version_last'))}, flew {duration(end - of('start_ms'))}
       {decided > end && `, waited ${duration(decided - end)}`}, {fate}
-      {reason === '' ? '' : `: ${reason.replaceAll('_', ' ')}`}
+      {reason === '' ? '' : `: ${visible(reason.replaceAll('_', ' '))}`}
       {of('step') >= 0 && `, ${fate === 'collected' ? 'batch' : 'step'} ${of('step')}`}
       {of('staleness') >= 0 && `, staleness ${of('staleness')}`}
       {flow.max_staleness !== null && `, bound ${boundText(flow, at)}`}, <Text>{flow.workers[of('worker')] ?? ''}</Text>

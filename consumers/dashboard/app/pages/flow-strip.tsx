@@ -24,7 +24,7 @@ function Strip({ whole, flow }: { readonly whole: ApiMergedFlow; readonly flow: 
   const [fromMs, toMs] = [starts[0] ?? startMs, (starts.at(-1) ?? startMs) + spanMs];
   const x = (ms: number): number => Math.max(0, Math.min(width, (ms - startMs) / spanMs));
   const [from, to] = [x(fromMs), x(toMs)];
-  const { trained, discarded, others } = stripPaths(whole, HEIGHT);
+  const { kept, discarded, others } = stripPaths(whole, HEIGHT);
   const showUntil = (ms: number): void => change({ until: new Date(ms).toISOString(), from: undefined, to: undefined }, true);
   useKeys('Run', [
     // nothing started before the first span
@@ -47,14 +47,14 @@ function Strip({ whole, flow }: { readonly whole: ApiMergedFlow; readonly flow: 
         aria-label={`${figure(whole.trajectories)} attempts of the whole run in ${width} spans`}
         onClick={show}
       >
-        <path class="trained" d={trained} />
+        <path class="kept" d={kept} />
         <path class="discarded" d={discarded} />
         <path class="others" d={others} />
         <rect class="window" x={from} width={Math.max(1, to - from)} height={HEIGHT} />
       </svg>
       <p class="note">
-        All {figure(whole.trajectories)} attempts of the run; a column is {duration(spanMs)}. The shaded part is below; click, or press{' '}
-        <kbd>[</kbd> or <kbd>]</kbd>, to show another part.
+        All {figure(whole.trajectories)} attempts of the run; a column is {duration(spanMs)}. From the bottom: trained or collected,
+        discarded, lost or open. The shaded part is below; click, or press <kbd>[</kbd> or <kbd>]</kbd>, to show another part.
       </p>
     </>
   );

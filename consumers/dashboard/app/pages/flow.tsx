@@ -8,6 +8,7 @@ import type { ApiFlow } from '../data/watch-shapes.ts';
 import { figure, since } from '../kit/format.ts';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { useKeys } from '../shell/keys.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
@@ -49,8 +50,8 @@ const fateNotes: Readonly<Record<string, string>> = {
   trained: 'a step learned from it',
   collected: 'kept in a batch; the run is not trained',
   discarded: 'not trained on, or in a step that a rewind abandoned',
-  lost: 'given up, and not decided since',
-  open: 'finished, not decided',
+  lost: 'given up, and not trained on or discarded since',
+  open: 'finished, not yet trained on or discarded',
   running: 'not finished',
 };
 
@@ -76,8 +77,8 @@ function Board({ run, flow }: { readonly run: string; readonly flow: ApiFlow }):
       <p class="note">
         {flow.is_whole ? `All ${figure(flow.trajectories)} trajectories` : `The newest ${figure(flow.trajectories)} trajectories`}, up to{' '}
         {figure(layout.lanes)} at once, bound {figure(flow.max_staleness)} versions. Colors are versions, lines are publications, green
-        ticks are the {figure(flow.steps.numbers.length)} steps, a thin line is the wait for one.{' '}
-        {flow.max_staleness !== null && 'A tick in a lane is where a trajectory reaches the bound, and red is the time after that. '}
+        ticks are the {figure(flow.steps.numbers.length)} steps, a thin line is the wait for a step.{' '}
+        {flow.max_staleness !== null && 'A tick in a bar marks when its trajectory reaches the bound; the time after that is red. '}
         Bars that end less than half a pixel apart are drawn as one. Wheel: zoom. Drag: move. Click, or <kbd>n</kbd> and <kbd>p</kbd>, then{' '}
         <kbd>Enter</kbd>: open.{' '}
         {!flow.is_whole && (
@@ -124,7 +125,7 @@ function Reasons({ flow, run }: { readonly flow: ApiFlow; readonly run: string }
   if (counts.size === 0) return null;
   return (
     <p class="note">
-      {[...counts].map(([name, number]) => `${name} ${figure(number)}`).join(', ')}.{' '}
+      {[...counts].map(([name, number]) => `${visible(name)} ${figure(number)}`).join(', ')}.{' '}
       <a href={`/runs/${encodeURIComponent(run)}/dropped`}>Kept against dropped</a>
     </p>
   );

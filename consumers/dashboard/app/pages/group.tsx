@@ -30,7 +30,7 @@ export function GroupPage({ parts }: { readonly parts: PatternParts }): JSX.Elem
   const group = parts['group'] ?? '';
   const shown = useAnswer<ApiGroup>(runUrl(run, `/groups/${encodeURIComponent(group)}`));
   return (
-    <RunPage run={run} title={`Group ${visible(group)}`}>
+    <RunPage run={run} title={`Group ${group}`}>
       <Waiting shown={shown} of="the group">
         {(value) =>
           value.trajectories.length === 0 ? <Empty>No attempt of this group has finished yet.</Empty> : <Board run={run} group={value} />

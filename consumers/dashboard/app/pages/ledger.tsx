@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
-import { Badge, Stat } from '../kit/parts.tsx';
+import { Badge, Stat, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Failed, NotRecorded, Waiting } from '../kit/states.tsx';
 import { visible } from '../kit/visible.ts';
@@ -85,7 +85,7 @@ interface ApiLedgerCheck {
 
 const verdicts = {
   none: 'There is no ledger.',
-  intact: 'Everything that the tables can tell is right.',
+  intact: 'All checks of the tables passed.',
   incomplete: 'Entries are missing: the tables are behind the log, or the log lost them.',
   broken: 'The ledger is broken.',
 } as const;
@@ -93,8 +93,8 @@ const verdicts = {
 const checkNames: Readonly<Record<string, string>> = {
   sequence: 'numbers without gaps',
   start: 'begins with the start of the run',
-  chain: 'each entry names one entry before it',
-  steps: 'steps follow each other',
+  chain: 'no two entries have the same place',
+  steps: 'steps without gaps',
   weights: 'published weights are those that the steps made',
 };
 
@@ -111,7 +111,7 @@ function Verified({ run }: { readonly run: string }): JSX.Element {
               <Badge state={state} /> {verdicts[state]}{' '}
               {first !== null && (
                 <>
-                  First at entry <b>{figure(first.sequence)}</b>: {first.problem}.
+                  First at entry <b>{figure(first.sequence)}</b>: <Text>{first.problem}</Text>.
                 </>
               )}
             </p>
@@ -119,7 +119,9 @@ function Verified({ run }: { readonly run: string }): JSX.Element {
               {checks.map(({ check, checked, broken }) => (
                 <li key={check}>
                   <Badge state={broken === null ? 'ok' : 'failed'} /> {checkNames[check] ?? check}{' '}
-                  <small>{broken === null ? `${figure(checked)} checked` : `entry ${figure(broken.sequence)}: ${broken.problem}`}</small>
+                  <small>
+                    {broken === null ? `${figure(checked)} checked` : `entry ${figure(broken.sequence)}: ${visible(broken.problem)}`}
+                  </small>
                 </li>
               ))}
             </ul>
@@ -151,7 +153,7 @@ function Report({ ledger }: { readonly ledger: ApiLedger }): JSX.Element {
             <div key={name}>
               <dt>{name.replace('_sha256', '')}</dt>
               <dd>
-                <code>{last[name] === '' ? 'not recorded' : last[name]}</code>
+                <code>{last[name] === '' ? 'not recorded' : visible(String(last[name] ?? ''))}</code>
               </dd>
             </div>
           ))}
@@ -162,8 +164,8 @@ function Report({ ledger }: { readonly ledger: ApiLedger }): JSX.Element {
         The tables do not have the bytes of an entry. These commands read the log, recompute each hash, and train the run again.
       </p>
       <pre>
-        {`turnstream ledger verify --run ${run}\nturnstream replay --run ${run} --all --train`}
-        {ledger.with === null ? '' : `\nturnstream ledger diff ${run} ${ledger.with}`}
+        {visible(`turnstream ledger verify --run ${run}\nturnstream replay --run ${run} --all --train`)}
+        {ledger.with === null ? '' : visible(`\nturnstream ledger diff ${run} ${ledger.with}`)}
       </pre>
       {ledger.with !== null && <Difference ledger={ledger} other={ledger.with} />}
     </>
@@ -191,10 +193,12 @@ function Difference({ ledger, other }: { readonly ledger: ApiLedger; readonly ot
         ].map(({ name, batch, weights }) => (
           <div key={name}>
             <dt>
-              <a href={address('/runs/:run/steps/:step', { run: name, step: String(first.step) })}>{name}</a>
+              <a href={address('/runs/:run/steps/:step', { run: name, step: String(first.step) })}>
+                <Text>{name}</Text>
+              </a>
             </dt>
             <dd>
-              batch <code>{batch.slice(0, 16)}</code>, weights <code>{weights.slice(0, 16)}</code>
+              batch <code>{visible(batch.slice(0, 16))}</code>, weights <code>{visible(weights.slice(0, 16))}</code>
             </dd>
           </div>
         ))}

@@ -1,4 +1,4 @@
-// Links to the other trajectories of the group, and the keys that go from attempt to attempt and on to them.
+// Links to the other trajectories of the group, and the keys `h` and `l`, which go through the attempts and then to the other trajectories.
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { outlineUrl } from '../data/addresses.ts';
@@ -24,7 +24,7 @@ interface MatesProps {
 export function Mates({ run, report, attempt }: MatesProps): JSX.Element | null {
   const { trajectory_id: id, group_id: group } = report;
   const outline = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
-  // after the turns, because they are what the reader waits for
+  // requested after the turns, because the reader waits for those
   const isWanted = group !== '' && (outline.value !== undefined || outline.problem !== undefined);
   const list = `/v1/runs/${encodeURIComponent(run)}/trajectories?limit=1000&group=${encodeURIComponent(group)}`;
   const url = isWanted ? `${list}&fields=trajectory_id,attempt,reward,fate` : undefined;

@@ -58,7 +58,9 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
         {(value) => (
           <>
             <div class="head">
-              <h1>{value.run_id}</h1>
+              <h1>
+                <Text>{value.run_id}</Text>
+              </h1>
               <Badge state={value.status} note={value.reason} />
               <small>
                 started <When at={value.started_at} />, last event <When at={value.last_at} />

@@ -68,7 +68,7 @@ export function Questions({ parts }: { readonly parts: PatternParts }): JSX.Elem
         (pages.loading ? (
           <Loading of="the questions" />
         ) : (
-          pages.problem === undefined && <Empty>No question of this run {outcome === '' ? 'is answered yet.' : 'is answered so.'}</Empty>
+          pages.problem === undefined && <Empty>No question of this run {outcome === '' ? 'is answered yet.' : 'has this outcome.'}</Empty>
         ))}
       {pages.items.length > 0 && <Table label="Questions" rows={pages.items} columns={columns} keyOf={({ question_id }) => question_id} />}
       {!pages.isWhole && (

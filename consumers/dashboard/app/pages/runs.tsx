@@ -5,7 +5,7 @@ import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure, NOT_RECORDED, percent } from '../kit/format.ts';
-import { Badge, Share, Spark, When } from '../kit/parts.tsx';
+import { Badge, Share, Spark, Text, When } from '../kit/parts.tsx';
 import { useRowKeys } from '../kit/row-keys.ts';
 import { Empty, Failed, Waiting } from '../kit/states.tsx';
 import { address } from '../shell/patterns.ts';
@@ -112,7 +112,9 @@ function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boole
   return (
     <tr aria-selected={selected}>
       <td>
-        <a href={linkOf(run.run_id)}>{run.run_id}</a>
+        <a href={linkOf(run.run_id)}>
+          <Text>{run.run_id}</Text>
+        </a>
       </td>
       <td>
         <Badge state={run.status} />
@@ -137,7 +139,7 @@ function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boole
         )}
       </td>
       <td class="number">{figure(run.staleness_max)}</td>
-      <td>{run.algorithm === '' ? NOT_RECORDED : run.algorithm}</td>
+      <td>{run.algorithm === '' ? NOT_RECORDED : <Text>{run.algorithm}</Text>}</td>
       <td>
         <When at={run.last_at} />
       </td>

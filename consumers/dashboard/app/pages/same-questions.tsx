@@ -6,6 +6,7 @@ import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { Failed, Loading } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
+import { SignOut } from '../shell/sign-out.tsx';
 import { questionsSql, wonSql } from './same-questions-sql.ts';
 
 const AGAIN_MS = 3_000;
@@ -63,7 +64,11 @@ export function SameQuestions({ runs }: { readonly runs: readonly string[] }): J
 /** Signed in with a key that may only read, nothing has failed. */
 function NotAnswered({ problem }: { readonly problem: ApiProblem }): JSX.Element {
   if (problem.status !== 403) return <Failed problem={problem} />;
-  return <p class="note">This table is made with SQL. Sign in with a key that has the scope sql to see it.</p>;
+  return (
+    <p class="note">
+      This table is made with SQL. Sign in with a key that has the scope sql to see it. <SignOut />
+    </p>
+  );
 }
 
 interface WonProps {

@@ -5,6 +5,7 @@ import type { ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
+import { visible } from '../kit/visible.ts';
 import { useKeys } from '../shell/keys.ts';
 import { address } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
@@ -66,7 +67,7 @@ export function Search(): JSX.Element {
         <select name="run" aria-label="Run" value={run === '' ? known[0] : run}>
           {[...new Set([...(run === '' ? [] : [run]), ...known])].map((one) => (
             <option key={one} value={one}>
-              {one}
+              {visible(one)}
             </option>
           ))}
         </select>

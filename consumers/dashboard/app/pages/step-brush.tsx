@@ -77,7 +77,7 @@ function Brush({ curves, from, to }: Pick<StepBrushProps, 'from' | 'to'> & { rea
         <rect class="window" x={start} width={end - start + 1} height={HIGH} />
       </svg>
       <figcaption class="note">
-        Dropped by step{curves.every > 1 && `, the most of each ${figure(curves.every)}`}: at most {figure(most)}. Drag to choose steps
+        Dropped by step{curves.every > 1 && `, maximum of ${figure(curves.every)} steps`}: at most {figure(most)}. Drag to choose steps
         {(from !== undefined || to !== undefined) && (
           <>
             {' '}

@@ -59,7 +59,7 @@ function AroundStep({ run, step }: { readonly run: string; readonly step: number
             aria-pressed={reach === around}
             onClick={() => change({ around: reach === 0 ? undefined : reach })}
           >
-            {reach === 0 ? 'this step' : `${reach} steps about it`}
+            {reach === 0 ? 'this step' : `± ${reach} steps`}
           </button>
         ))}
       </div>
@@ -120,7 +120,7 @@ const Hashes = ({ step }: { readonly step: ApiStep }): JSX.Element => (
       <div key={name}>
         <dt>{hashNames[name]}</dt>
         <dd>
-          <code title={step[name]}>{step[name] === '' ? 'not recorded' : step[name].slice(0, 16)}</code>
+          <code title={visible(step[name])}>{step[name] === '' ? 'not recorded' : visible(step[name].slice(0, 16))}</code>
         </dd>
       </div>
     ))}

@@ -2,7 +2,8 @@
 import type { ApiMergedFlow } from '../data/watch-shapes.ts';
 
 interface StripPaths {
-  readonly trained: string;
+  /** Trained on or collected. */
+  readonly kept: string;
   readonly discarded: string;
   readonly others: string;
 }
@@ -10,16 +11,16 @@ interface StripPaths {
 export function stripPaths({ at_ms, columns }: Pick<ApiMergedFlow, 'at_ms' | 'columns'>, height: number): StripPaths {
   const of = (name: string, at: number): number => columns[name]?.[at] ?? 0;
   const places = at_ms.map((_, at) => at);
+  const kept = (at: number): number => of('trained', at) + of('collected', at);
+  const discarded = (at: number): number => of('discarded', at);
   const others = (at: number): number => of('lost', at) + of('open', at);
-  const most = Math.max(1, ...places.map((at) => of('trained', at) + of('discarded', at) + others(at)));
+  const most = Math.max(1, ...places.map((at) => kept(at) + discarded(at) + others(at)));
   const y = (count: number): number => Number((height - (height * count) / most).toFixed(2));
   const layer = (below: (at: number) => number, count: (at: number) => number): string =>
     places.map((at) => (count(at) === 0 ? '' : `M${at},${y(below(at))}V${y(below(at) + count(at))}H${at + 1}V${y(below(at))}Z`)).join('');
-  const trained = (at: number): number => of('trained', at);
-  const discarded = (at: number): number => of('discarded', at);
   return {
-    trained: layer(() => 0, trained),
-    discarded: layer(trained, discarded),
-    others: layer((at) => trained(at) + discarded(at), others),
+    kept: layer(() => 0, kept),
+    discarded: layer(kept, discarded),
+    others: layer((at) => kept(at) + discarded(at), others),
   };
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { figure, NOT_RECORDED } from '../kit/format.ts';
 import { NotRecorded } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
+import { visible } from '../kit/visible.ts';
 import { change, parameter } from '../shell/place.ts';
 import { coloringsOf, placesOf, shadesOf, shownTokens, tokensOf, type ShownToken, type TokenWeight, type TurnTokens } from './tokens.ts';
 
@@ -54,7 +55,7 @@ export function TokenPane({ turn, weight }: TokenPaneProps): JSX.Element {
 
 const columns: readonly TableColumn<ShownToken & { readonly at: number }>[] = [
   { name: 'Token', number: true, of: ({ at }) => figure(at) },
-  { name: 'Text', of: ({ text }) => (text === undefined ? NOT_RECORDED : <code>{JSON.stringify(text)}</code>) },
+  { name: 'Text', of: ({ text }) => (text === undefined ? NOT_RECORDED : <code>{visible(JSON.stringify(text))}</code>) },
   { name: 'Id', number: true, of: ({ id }) => (id === undefined ? NOT_RECORDED : String(id)) },
   { name: 'Log probability', number: true, of: ({ logprob }) => figure(logprob) },
   { name: 'Version', number: true, of: ({ version }) => (version === undefined ? NOT_RECORDED : version < 0 ? 'v?' : `v${version}`) },

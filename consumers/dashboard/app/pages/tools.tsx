@@ -11,6 +11,7 @@ import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { NotRecorded, Waiting } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
+import { visible } from '../kit/visible.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 
 interface ApiToolError {
@@ -27,7 +28,7 @@ export function Tools({ parts }: { readonly parts: PatternParts }): JSX.Element 
   useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/tools')] });
   return (
     <RunPage run={run} title="Tools">
-      <Waiting shown={weather} of="the weather of the tools">
+      <Waiting shown={weather} of="the calls over time">
         {(value) =>
           value.items.length === 0 ? <NotRecorded>No turn of this run called a tool.</NotRecorded> : <Sky run={run} weather={value} />
         }
@@ -36,7 +37,7 @@ export function Tools({ parts }: { readonly parts: PatternParts }): JSX.Element 
         {({ items, error_types }) => (
           <div class="columns">
             <section>
-              <h2>All of the run</h2>
+              <h2>Whole run</h2>
               <Table label="Tools" rows={items} columns={toolColumns(run)} keyOf={({ tool }) => tool} />
             </section>
             <section>
@@ -164,7 +165,7 @@ function Strip({
           p95 at worst <output>{duration(Math.max(...spans.map(({ ms_p95 }) => ms_p95 ?? 0)))}</output>
         </span>
       </figcaption>
-      <canvas ref={canvas} class="weather" role="img" aria-label={`${tool}: ${calls} calls, ${failed} failed`} />
+      <canvas ref={canvas} class="weather" role="img" aria-label={`${visible(tool)}: ${calls} calls, ${failed} failed`} />
     </figure>
   );
 }

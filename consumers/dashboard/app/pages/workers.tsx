@@ -113,7 +113,7 @@ function Swim({ items }: { readonly items: readonly ApiSync[] }): JSX.Element {
   return (
     <>
       <p class="note">
-        Versions {figure(items[0]?.version)} to {figure(newest)}, a lane a worker; colors are versions, lines are publications.{' '}
+        Versions {figure(items[0]?.version)} to {figure(newest)}, one lane per worker; colors are versions, lines are publications.{' '}
         {lags.length === 0
           ? 'When they were published was not recorded.'
           : `From a publication to the first turn with it: median ${duration(lags[Math.floor(lags.length / 2)])}, longest ${duration(lags.at(-1))}.`}{' '}
@@ -159,10 +159,10 @@ function Admissions({ items }: { readonly items: readonly ApiAdmissionSpan[] }):
     <>
       <p class="note">
         All {figure(admissions)} admissions
-        {admissions > rows.length && ` in ${figure(rows.length)} spans, the most that ran and the least room of each`}: running{' '}
+        {admissions > rows.length && ` in ${figure(rows.length)} spans, with the highest running and the lowest room of each`}: running{' '}
         <b class="ink-1">{figure(last?.running)}</b> of at most {figure(last?.max_concurrent)}, room for{' '}
         <b class="ink-2">{figure(last?.capacity)}</b> now. In {percent(full / rows.length)} of them there was no room at some time: the
-        bound of staleness or of concurrency held new groups back.
+        limit of staleness or of concurrency held new groups back.
       </p>
       <canvas
         ref={canvas}

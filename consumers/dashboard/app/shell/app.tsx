@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { liveState } from '../data/live.ts';
+import { Text } from '../kit/parts.tsx';
 import { Empty, Loading } from '../kit/states.tsx';
 import { commonKeys } from './common-keys.ts';
 import { isField, onKey, useKeys } from './keys.ts';
@@ -70,7 +71,7 @@ function Header(): JSX.Element {
       </nav>
       {run !== undefined && (
         <a class="where" href={`/runs/${encodeURIComponent(run)}`}>
-          {run}
+          <Text>{run}</Text>
         </a>
       )}
       <span class="grow" />

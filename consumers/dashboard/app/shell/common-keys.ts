@@ -12,13 +12,13 @@ export async function copy(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     tell(`Copied ${what}.`);
   } catch {
-    tell('This browser lets the page copy nothing.');
+    tell('The browser does not let this page copy.');
   }
 }
 
 function copyCurl(): void {
   const urls = [...new Set([...shownLists(), ...shownAnswers()])];
-  if (urls.length === 0) tell('Nothing of the API is shown here.');
+  if (urls.length === 0) tell('This page shows no data of the API.');
   else void copy(curlOf(location.origin, urls), urls.length === 1 ? 'a curl command' : `${urls.length} curl commands`);
 }
 

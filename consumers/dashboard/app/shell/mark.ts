@@ -1,6 +1,5 @@
 // The attempt that the reader marked for a comparison. Kept until the tab is closed.
 import { signal } from '@preact/signals';
-import { visible } from '../kit/visible.ts';
 import { attemptName, type MarkedAttempt } from './attempt-names.ts';
 import { tell } from './notice.tsx';
 import { address } from './patterns.ts';
@@ -10,13 +9,13 @@ const marked = signal<(MarkedAttempt & { readonly run: string }) | undefined>(un
 
 export function mark(run: string, one: MarkedAttempt): void {
   marked.value = { run, trajectory_id: one.trajectory_id, attempt: one.attempt };
-  tell(`Marked ${visible(attemptName(one))}. On another trajectory, d compares the two.`);
+  tell(`Marked ${attemptName(one)}. On another trajectory, d compares the two.`);
 }
 
 /** Opens the comparison of the marked attempt with this one. */
 export function compareWithMarked(run: string, one: MarkedAttempt): void {
   const other = marked.peek();
-  if (other === undefined || other.run !== run) tell('Nothing of this run is marked: m marks a trajectory.');
-  else if (attemptName(other) === attemptName(one)) tell('This is the marked one: open another trajectory, then d.');
+  if (other === undefined || other.run !== run) tell('No trajectory of this run is marked: press m to mark one.');
+  else if (attemptName(other) === attemptName(one)) tell('This is the marked one: open another trajectory, then press d.');
   else go(address('/runs/:run/diff', { run }, { a: attemptName(other), b: attemptName(one) }));
 }

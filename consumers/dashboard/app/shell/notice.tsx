@@ -1,6 +1,7 @@
 // A short message about what a key press did.
 import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
+import { visible } from '../kit/visible.ts';
 
 const SHOWN_MS = 4_000;
 const said = signal('');
@@ -14,6 +15,6 @@ export function tell(text: string): void {
 
 export const Notice = (): JSX.Element => (
   <p class="notice" role="status" hidden={said.value === ''}>
-    {said.value}
+    {visible(said.value)}
   </p>
 );

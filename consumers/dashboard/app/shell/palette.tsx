@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
+import { Text } from '../kit/parts.tsx';
 import { go, place } from './place.ts';
 import { placesFor } from './places.ts';
 
@@ -55,7 +56,7 @@ function OpenPalette(): JSX.Element {
       <ul id="places" role="listbox" aria-label="Places">
         {found.map(({ name, to }, index) => (
           <li key={to} role="option" aria-selected={index === at} onClick={() => open(to)}>
-            {name}
+            <Text>{name}</Text>
           </li>
         ))}
       </ul>

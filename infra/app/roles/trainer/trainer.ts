@@ -1,4 +1,4 @@
-// The trainer of one run: the learner of the tensor backend in its own thread, one transactional writer.
+// The trainer of one run: the learner runs in a separate thread, and one transactional writer writes the ledger.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Architecture, Learner } from '../../../../streams/core/learning.ts';
@@ -38,7 +38,7 @@ export interface TrainerArguments {
 /** The network that scores the candidates of the built-in policy. */
 const architecture: Architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] };
 
-/** In sync mode only one batch, oversampled or not, is requested until it was trained on. */
+/** In sync mode, groups are requested for one batch at a time (times `oversample`), and for the next one after that batch is trained on. */
 const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups, oversample }: Config) =>
   mode === 'sync'
     ? { maxStaleness: 0, maxConcurrent: Math.ceil(batchGroups * oversample), oversample }
@@ -69,7 +69,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   maxDiscarded: config.maxDiscarded,
 });
 
-/** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not train. */
+/** Starts to load the learner in a separate thread, while the ledger is read; undefined if this role does not train the policy itself. */
 function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, run: string): Promise<Learner> | undefined {
   if (config.trainer === 'external') return undefined;
   if (!trainsPolicy(config)) {

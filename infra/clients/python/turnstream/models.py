@@ -869,6 +869,7 @@ class LineageTurnPart(TypedDict, total=False):
 
 class MergedFlowColumns(TypedDict):
     trained: list[int]
+    collected: list[int]
     discarded: list[int]
     lost: list[int]
     open: list[int]
