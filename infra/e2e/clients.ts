@@ -10,10 +10,10 @@ export const python: string | undefined = existsSync(venv) ? venv : undefined;
 
 export const has = (name: string): boolean => spawnSync(name, ['-V'], { stdio: 'ignore' }).error === undefined;
 
-/** Runs a program until it has written `lines` lines, then ends it; returns the lines, or its standard error. */
+/** Runs a program until the lines that it has written are enough, then ends it; returns the lines, or its standard error. */
 export function firstLines(
   [file = '', ...args]: readonly string[],
-  options: { readonly lines: number; readonly env: NodeJS.ProcessEnv; readonly timeoutMs: number },
+  options: { readonly enough: (lines: readonly string[]) => boolean; readonly env: NodeJS.ProcessEnv; readonly timeoutMs: number },
 ): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { env: options.env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -22,14 +22,14 @@ export function firstLines(
     const full = (): string[] => out.split('\n').slice(0, -1);
     child.stdout.on('data', (part: Buffer) => {
       out += part.toString();
-      if (full().length >= options.lines) child.kill('SIGKILL');
+      if (options.enough(full())) child.kill('SIGKILL');
     });
     child.stderr.on('data', (part: Buffer) => (error += part.toString()));
     child.once('error', reject);
     child.once('close', () => {
       clearTimeout(timer);
-      if (full().length >= options.lines) resolve(full().slice(0, options.lines));
-      else reject(new Error(`${file} wrote ${full().length} lines: ${out}${error}`));
+      if (options.enough(full())) resolve(full());
+      else reject(new Error(`${file} wrote ${full().length} lines: ${out.slice(-2_000)}${error}`));
     });
   });
 }
