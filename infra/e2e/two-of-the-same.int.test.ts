@@ -20,7 +20,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
   const start: RolesWorld['start'] = (extra, ...args) => world.start(extra, ...args);
 
   beforeAll(async () => {
-    world = await openRolesWorld({ TURNSTREAM_SINK_BATCH_ROWS: '300', TURNSTREAM_SILENCE_MS: '3000' });
+    world = await openRolesWorld({ TURNSTREAM_SINK_BATCH_ROWS: '80', TURNSTREAM_SILENCE_MS: '3000' });
     log = await connectLog({ config: world.config, clientId: 'test', logger: silentLogger });
   }, 240_000);
   afterEach(() => world.killRoles());
@@ -63,7 +63,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
     'a partition that moves while its warehouse is frozen at %s neither loses nor duplicates a row',
     async (point) => {
       const append = async (seed: number): Promise<void> => {
-        await (await log.kafka.writer()).append(randomEvents(1_500, seeded(seed)));
+        await (await log.kafka.writer()).append(randomEvents(400, seeded(seed)));
       };
       await append(1);
       const frozen = await start({ TURNSTREAM_CRASH_AT: `${point}:2:freeze` }, 'warehouse');
