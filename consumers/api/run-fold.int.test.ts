@@ -92,7 +92,7 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constant(0).chain(() => growingRun(`grow-${(runs += 1)}`)),
-        fc.integer({ min: 2, max: 6 }),
+        fc.integer({ min: 4, max: 9 }),
         async (growing, pace) => {
           let inserts = 0;
           await rewind(growing.run);

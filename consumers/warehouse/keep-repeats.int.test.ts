@@ -96,7 +96,7 @@ it('lists the repeats of each table at any time, however far the keeper has come
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 24 },
   );
 }, 240_000);
 
