@@ -104,7 +104,7 @@ const once = (events: readonly OutgoingEvent[]): readonly OutgoingEvent[] => [
 describe('an event that is written twice', () => {
   it('counts once in every view, every answer and the terminal', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat(1_000), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 3 }), async (seed, every, times) => {
+      fc.asyncProperty(fc.nat(1_000), fc.integer({ min: 1, max: 9 }), async (seed, every) => {
         const world = await newWorld();
         const events = [...storyEvents(), ...once(loadEvents(seed))];
         await world.tell(events);
@@ -114,16 +114,20 @@ describe('an event that is written twice', () => {
           terminal: await terminalOf(world),
         });
         const before = await look();
-        for (let time = 0; time < times; time += 1) {
-          await world.tell(events.filter((_, at) => (at + seed) % every === 0));
-          if ((time + seed) % 2 === 0) await keepRepeats(world);
-        }
-        const after = await look();
-        for (const [name, rows] of Object.entries(before.views)) expect({ name, rows: after.views[name] }).toEqual({ name, rows });
-        expect(after.answers).toEqual(before.answers);
-        expect(after.terminal).toEqual(before.terminal);
+        const assertSame = async (): Promise<void> => {
+          const after = await look();
+          for (const [name, rows] of Object.entries(before.views)) expect({ name, rows: after.views[name] }).toEqual({ name, rows });
+          expect(after.answers).toEqual(before.answers);
+          expect(after.terminal).toEqual(before.terminal);
+        };
+        await world.tell(events);
+        await assertSame();
+        // then some are known to be repeats, and others are not yet
+        await keepRepeats(world);
+        await world.tell(events.filter((_, at) => (at + seed) % every === 0));
+        await assertSame();
       }),
-      { numRuns: 2, examples: [[1, 1, 1]] },
+      { numRuns: 1 },
     );
   }, 600_000);
 

@@ -21,7 +21,7 @@ import {
   type ForeignPagePlan,
 } from './foreign-page.ts';
 
-const slow = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error', ...atMostEvery(3_000) };
+const slow = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error', ...atMostEvery(10_000) };
 const evil = 'CREATE TABLE default.evil (x UInt8) ENGINE = Memory';
 const subject = 'evil-value';
 
@@ -48,14 +48,22 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   let brokerPorts: readonly number[] = [];
   const calls: string[] = [];
 
-  const planFor = (some: readonly number[], canary: number): ForeignPagePlan => {
+  /** A broker has no paths; the ports of health and retrieval have only their own. */
+  const pathsOf = (port: number, canary: number): readonly string[] => {
+    if (brokerPorts.includes(port)) return ['/v1/runs'];
+    if (port === health.port) return ['/healthz', '/readyz', '/metrics'];
+    if (port === Number(new URL(retrieval.url).port)) return ['/retrieve', '/access'];
     const statement = `SELECT * FROM url('http://127.0.0.1:${canary}/stolen', LineAsString)`;
-    const paths = [
-      ...['/v1/runs', '/v1/live', '/v1/sql', '/metrics', `/registry/subjects/${subject}/versions`, '/retrieve'],
+    return [
+      ...['/v1/runs', '/v1/live', '/v1/sql', '/metrics', `/registry/subjects/${subject}/versions`],
       ...[evil, statement].map((text) => `/?query=${encodeURIComponent(text)}`),
     ];
-    return { urls: some.flatMap((port) => paths.map((path) => `http://127.0.0.1:${port}${path}`)), statement: evil, json };
   };
+  const planFor = (some: readonly number[], canary: number): ForeignPagePlan => ({
+    urls: some.flatMap((port) => pathsOf(port, canary).map((path) => `http://127.0.0.1:${port}${path}`)),
+    statement: evil,
+    json,
+  });
 
   beforeAll(async () => {
     home = await testHome(slow);

@@ -43,20 +43,6 @@ describe('up', { timeout: 180_000 }, () => {
     expect((await command(home.env, 'audit')).code).toBe(0);
   });
 
-  it('stops at the first Ctrl-C with 130 when a last step was given', async () => {
-    home = await testHome(quick);
-    const ended = command(home.env, 'up', '--steps', '1000', '--no-eval');
-    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('api');
-    process.emit('SIGINT', 'SIGINT');
-    const { code, out } = await ended;
-    expect(code).toBe(130);
-    expect(
-      linesOf(out)
-        .filter(({ event }) => event === 'stopped')
-        .map(({ service }) => service),
-    ).toEqual(expect.arrayContaining(['trainer', 'worker-1', 'warehouse', 'api', 'store', 'kafka']));
-  });
-
   it('stops in order when nobody reads its output any more', async () => {
     home = await testHome({ ...quick, TURNSTREAM_LOG_LEVEL: 'info' });
     const child = spawn(process.execPath, [program, 'up', '--no-eval'], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
@@ -72,9 +58,9 @@ describe('up', { timeout: 180_000 }, () => {
     expect(readServices(home.dataDir)).toBeUndefined();
   });
 
-  it('lists the run in its status after it was stopped', async () => {
+  it('stops at the first Ctrl-C with 130 when a last step was given, and lists the run in its status', async () => {
     home = await testHome(quick);
-    const ended = command(home.env, 'up', '--run', 'halted', '--no-eval');
+    const ended = command(home.env, 'up', '--run', 'halted', '--steps', '1000', '--no-eval');
     const trains = async (): Promise<boolean> => {
       const api = readServices(home.dataDir)?.apiUrl ?? '';
       if (api === '') return false;
@@ -83,10 +69,16 @@ describe('up', { timeout: 180_000 }, () => {
     };
     await expect.poll(trains, { timeout: 90_000, interval: 500 }).toBe(true);
     process.emit('SIGINT', 'SIGINT');
-    expect((await ended).code).toBe(0);
-    const { code, out } = await command(home.env, 'status', '--json');
-    expect(code).toBe(0);
-    const { api, runs } = JSON.parse(out) as { api: null; runs: readonly { run_id: string; state: string; steps: number }[] };
+    const { code, out } = await ended;
+    expect(code).toBe(130);
+    expect(
+      linesOf(out)
+        .filter(({ event }) => event === 'stopped')
+        .map(({ service }) => service),
+    ).toEqual(expect.arrayContaining(['trainer', 'worker-1', 'warehouse', 'api', 'store', 'kafka']));
+    const status = await command(home.env, 'status', '--json');
+    expect(status.code).toBe(0);
+    const { api, runs } = JSON.parse(status.out) as { api: null; runs: readonly { run_id: string; state: string; steps: number }[] };
     expect(api).toBeNull();
     expect(runs).toMatchObject([{ run_id: 'halted', state: 'unfinished' }]);
     expect(runs[0]!.steps).toBeGreaterThan(0);
