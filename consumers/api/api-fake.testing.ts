@@ -16,18 +16,19 @@ export const store = createFakeStore((asked) => answer(asked));
 
 export let shared: HttpServer;
 
-beforeAll(async () => {
-  shared = await testApi({ store });
-});
-
-afterAll(async () => {
-  await shared.close();
-});
-
-beforeEach(() => {
-  store.asked.length = 0;
-  answer = () => [];
-});
+/** Call it at the top level of a test file. */
+export function setUpApiFake(): void {
+  beforeAll(async () => {
+    shared = await testApi({ store });
+  });
+  afterAll(async () => {
+    await shared.close();
+  });
+  beforeEach(() => {
+    store.asked.length = 0;
+    answer = () => [];
+  });
+}
 
 export const get = async (server: HttpServer, url: string) => {
   const reply = await server.app.inject(url);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { encodeCursor } from './cursor.ts';
-import { storeAnswers, get, shared, store } from './api-fake.testing.ts';
+import { get, setUpApiFake, shared, store, storeAnswers } from './api-fake.testing.ts';
+
+setUpApiFake();
 
 interface ListedParameter {
   readonly in: string;

@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi, type TestApiOptions } from '../../infra/testing/api.ts';
 import { sourceFiles } from '../../infra/testing/source-text.ts';
-import { get, shared, store } from './api-fake.testing.ts';
+import { get, setUpApiFake, shared, store } from './api-fake.testing.ts';
+
+setUpApiFake();
 
 const open: HttpServer[] = [];
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { frame } from '../../schemas/framing.ts';
 import { fits, groupsOf } from './letters.ts';
 import { eachWhole, lettersById } from './read-letters.ts';
-import { context, value, world } from './dead-letters.testing.ts';
+import { context, setUpDeadLetters, value, world } from './dead-letters.testing.ts';
+
+setUpDeadLetters();
 
 describe('letters', () => {
   it('contain the position of their record, and are listed once for each id', async () => {

@@ -85,8 +85,11 @@ export class DeadLettersWorld {
 
 export let world: DeadLettersWorld;
 
-beforeEach(() => {
-  world = new DeadLettersWorld();
-});
+/** Call it at the top level of a test file. */
+export function setUpDeadLetters(): void {
+  beforeEach(() => {
+    world = new DeadLettersWorld();
+  });
+}
 
 export const value = frame(7, Buffer.from('body'));

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { obstacleTo } from './letters.ts';
 import { retryLetters } from './retry.ts';
-import { DeadLettersWorld, value, world } from './dead-letters.testing.ts';
+import { DeadLettersWorld, setUpDeadLetters, value, world } from './dead-letters.testing.ts';
+
+setUpDeadLetters();
 
 describe('a retry', () => {
   it('puts the same bytes, key and headers back once, with the id of the letter', async () => {

@@ -8,7 +8,9 @@ import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/run/verify-ledger.ts';
 import type { TrainerDeps } from './deps.ts';
 import { runTrainer } from './trainer.ts';
-import { depsOf, hashLearner, madeRun, never, openWith, replayed, settings, sha } from './replay.testing.ts';
+import { depsOf, hashLearner, madeRun, never, openWith, replayed, settings, setUpReplay, sha } from './replay.testing.ts';
+
+setUpReplay();
 
 describe('a run that was continued after its end', () => {
   /** The ledger entries, the weights that they name, and the verifier's result. */

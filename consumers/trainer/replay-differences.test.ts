@@ -5,7 +5,9 @@ import { bodyOf } from '../../schemas/framing.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
 import { entryHash } from '../../streams/ledger/chain.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
-import { architecture, madeRun, openWith, replayed } from './replay.testing.ts';
+import { architecture, madeRun, openWith, replayed, setUpReplay } from './replay.testing.ts';
+
+setUpReplay();
 
 /** The same log with some records changed at the same offsets; a `forged ledger` has a valid chain again. */
 type ForgedTopic = 'rollouts' | 'training' | 'policies' | 'forged ledger';

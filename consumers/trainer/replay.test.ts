@@ -4,7 +4,9 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, turn } from '../../infra/testing/rollout-events.ts';
 import type { TrainerDeps } from './deps.ts';
 import { runTrainer } from './trainer.ts';
-import { depsOf, hashLearner, madeRun, never, openWith, replayed, settings, worker } from './replay.testing.ts';
+import { depsOf, hashLearner, madeRun, never, openWith, replayed, settings, setUpReplay, worker } from './replay.testing.ts';
+
+setUpReplay();
 
 describe('a replay', () => {
   it('rebuilds every batch from the log alone, from the resume points and from the start', async () => {

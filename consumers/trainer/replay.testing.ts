@@ -58,7 +58,10 @@ const weights = { put: async (sha256: string) => `memory:${sha256}`, get: async 
 
 export const never = new AbortController().signal;
 
-afterEach(stopFollowing);
+/** Call it at the top level of a test file. */
+export function setUpReplay(): void {
+  afterEach(stopFollowing);
+}
 
 export async function worker(log: MemoryLog, skip: (request: TrajectoryRequested) => boolean): Promise<void> {
   await followTasks(log, (request) => log.writer().append(answerTo(request, skip(request))));

@@ -6,8 +6,10 @@ import { rewarded } from '../../infra/testing/rollout-events.ts';
 import type { EventByType } from '../../schemas/generated/events.ts';
 import { eventsOf } from '../../streams/core/read-log.ts';
 import type { LedgerType } from '../../streams/ledger/chain.ts';
-import { depsOf, madeRun, never, replayed, settings, worker } from './replay.testing.ts';
+import { depsOf, madeRun, never, replayed, settings, setUpReplay, worker } from './replay.testing.ts';
 import { runTrainer } from './trainer.ts';
+
+setUpReplay();
 
 afterEach(stopFollowing);
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { GROUP, OutOfRangeWorld } from './out-of-range.testing.ts';
+import { GROUP, OutOfRangeWorld, setUpOutOfRange } from './out-of-range.testing.ts';
+
+setUpOutOfRange();
 
 describe('any order of lost offsets, cut tails and broken inserts', () => {
   it('leaves every record of the log in the tables once', async () => {

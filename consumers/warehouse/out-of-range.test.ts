@@ -2,7 +2,9 @@
 // the log again. Uses plain tables, which remember no tokens.
 import { describe, expect, it } from 'vitest';
 import { planStart } from './start-plan.ts';
-import { OutOfRangeWorld } from './out-of-range.testing.ts';
+import { OutOfRangeWorld, setUpOutOfRange } from './out-of-range.testing.ts';
+
+setUpOutOfRange();
 
 describe('a start', () => {
   const known = { committed: 50, intended: -1, first: 10, end: 90, top: -1 };

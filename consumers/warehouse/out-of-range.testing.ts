@@ -18,9 +18,12 @@ export const GROUP = 'memory.warehouse';
 
 const running: Warehouse[] = [];
 
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
-});
+/** Call it at the top level of a test file. */
+export function setUpOutOfRange(): void {
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
+  });
+}
 
 const eventually = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 10_000, interval: 2 });
 

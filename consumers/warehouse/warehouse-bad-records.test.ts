@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { randomEvent, randomEvents, outgoing, seeded } from '../../infra/testing/events.ts';
 import { warehouseTopics } from './rows/tables.ts';
-import { WarehouseWorld } from './warehouse.testing.ts';
+import { setUpWarehouse, WarehouseWorld } from './warehouse.testing.ts';
+
+setUpWarehouse();
 
 describe('bad records', () => {
   const topics: readonly EventTopic[] = warehouseTopics.filter((topic) => topic !== 'dead-letters');

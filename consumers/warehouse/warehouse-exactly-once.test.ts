@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
-import { GROUP, WarehouseWorld, eventually, ticks } from './warehouse.testing.ts';
+import { eventually, GROUP, setUpWarehouse, ticks, WarehouseWorld } from './warehouse.testing.ts';
+
+setUpWarehouse();
 
 describe('exactly once', () => {
   it('does not insert again what was stored before a crash', async () => {

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
-import { GROUP, type Port, type Trap, WarehouseWorld, running, ticks } from './warehouse.testing.ts';
+import { GROUP, running, setUpWarehouse, ticks, type Port, type Trap, WarehouseWorld } from './warehouse.testing.ts';
+
+setUpWarehouse();
 
 interface WarehouseStep {
   readonly do: 'kill' | 'freeze' | 'expire' | 'outage' | 'tear' | 'forget' | 'join' | 'abort';

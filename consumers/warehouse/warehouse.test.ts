@@ -6,7 +6,9 @@ import { randomEvent, randomEvents, outgoing, seeded } from '../../infra/testing
 import { createRecordingLogger } from '../../infra/testing/logger.ts';
 import { createWarehouse } from './warehouse.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
-import { GROUP, WarehouseWorld, eventually } from './warehouse.testing.ts';
+import { eventually, GROUP, setUpWarehouse, WarehouseWorld } from './warehouse.testing.ts';
+
+setUpWarehouse();
 
 describe('the warehouse', () => {
   it('stores every record of every topic once', async () => {

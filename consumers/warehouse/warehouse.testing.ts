@@ -17,9 +17,12 @@ export const GROUP = 'memory.warehouse';
 
 export const running: Warehouse[] = [];
 
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
-});
+/** Call it at the top level of a test file. */
+export function setUpWarehouse(): void {
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
+  });
+}
 
 interface RunningWarehouse {
   readonly warehouse: Warehouse;

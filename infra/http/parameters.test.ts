@@ -1,6 +1,8 @@
 // Parameters arrive as texts and reach a route with the types in its schema.
 import { expect, it } from 'vitest';
-import { ask, serverWith } from './server.testing.ts';
+import { ask, serverWith, setUpServer } from './server.testing.ts';
+
+setUpServer();
 
 it.each<[string, object]>([
   ['limit=7', { limit: 7 }],

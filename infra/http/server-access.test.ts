@@ -1,7 +1,9 @@
 import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { isLocalHostHeader } from '../lifecycle/doors.ts';
-import { ask, serverWith } from './server.testing.ts';
+import { ask, serverWith, setUpServer } from './server.testing.ts';
+
+setUpServer();
 
 describe('the key of a request', () => {
   const key = 'key-of-a-reader-0123';

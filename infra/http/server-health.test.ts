@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { runProbes } from './probes.ts';
-import { ask, serverWith } from './server.testing.ts';
+import { ask, serverWith, setUpServer } from './server.testing.ts';
+
+setUpServer();
 
 describe('health', () => {
   const probe = (name: string, check: () => Promise<void>) => ({ name, check });

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { recordingMetrics } from '../testing/api.ts';
 import { createRecordingLogger } from '../testing/logger.ts';
 import { codingOf } from './codings.ts';
-import { ask, serverWith } from './server.testing.ts';
+import { ask, serverWith, setUpServer } from './server.testing.ts';
+
+setUpServer();
 
 describe('responses of the server', () => {
   it.each<[string, InjectOptions, number, string]>([

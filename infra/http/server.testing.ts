@@ -8,9 +8,12 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from './ser
 
 const open: HttpServer[] = [];
 
-afterEach(async () => {
-  for (const server of open.splice(0)) await server.close();
-});
+/** Call it at the top level of a test file. */
+export function setUpServer(): void {
+  afterEach(async () => {
+    for (const server of open.splice(0)) await server.close();
+  });
+}
 
 export async function serverWith(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
   const server = await createHttpServer({

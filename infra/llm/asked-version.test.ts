@@ -3,8 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tryWithVersion } from './asked-version.ts';
-import { asked, never } from './openai-model.testing.ts';
+import { asked, never, setUpOpenaiModel } from './openai-model.testing.ts';
 import type { LlmOptions } from './options.ts';
+
+setUpOpenaiModel();
 
 interface Scripted {
   /** Label at each request for it, in order; the last one repeats. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { GenerationOutcome } from '../../streams/core/models.ts';
 import type { ScriptedReply } from '../testing/llm-server.ts';
-import { KEY, asked, logged, modelOf, never, replies, says, server } from './openai-model.testing.ts';
+import { asked, KEY, logged, modelOf, never, replies, says, server, setUpOpenaiModel } from './openai-model.testing.ts';
+
+setUpOpenaiModel();
 
 const failureOf = (outcome: GenerationOutcome) => (outcome.ok ? undefined : outcome.failure);
 

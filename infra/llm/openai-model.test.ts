@@ -1,6 +1,8 @@
 // The model with a server that behaves correctly, and with servers that do not.
 import { describe, expect, it } from 'vitest';
-import { KEY, asked, counted, logged, modelOf, never, replies, says, server } from './openai-model.testing.ts';
+import { asked, counted, KEY, logged, modelOf, never, replies, says, server, setUpOpenaiModel } from './openai-model.testing.ts';
+
+setUpOpenaiModel();
 
 const interfaces = [
   ['chat', true],

@@ -45,15 +45,17 @@ const metrics: Metrics = {
 
 const log = (fields: object, message: string): void => void logged.push(`${JSON.stringify(fields)} ${message}`);
 
-beforeEach(async () => {
-  server = await startLlmServer();
-  [logged, counted, models] = [[], {}, []];
-});
-
-afterEach(async () => {
-  for (const model of models) model.close();
-  await server.close();
-});
+/** Call it at the top level of a test file. */
+export function setUpOpenaiModel(): void {
+  beforeEach(async () => {
+    server = await startLlmServer();
+    [logged, counted, models] = [[], {}, []];
+  });
+  afterEach(async () => {
+    for (const model of models) model.close();
+    await server.close();
+  });
+}
 
 export function modelOf(options: Partial<LlmOptions> = {}): ServedModel {
   const model = createServedModel(

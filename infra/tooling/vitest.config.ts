@@ -27,6 +27,8 @@ export default defineConfig({
           name: 'unit',
           root,
           expect,
+          // shared modules are loaded once per worker, not once per file: half the time
+          isolate: false,
           sequence: { groupOrder: 0 },
           testTimeout: 30_000,
           include: ['{schemas,streams,producers,consumers,infra}/**/*.test.ts'],

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { KEY, serviceAnswers, says, seen, troubles, untimed, web, withoutKey } from './web-services.testing.ts';
+import { KEY, says, seen, serviceAnswers, setUpWebServices, troubles, untimed, web, withoutKey } from './web-services.testing.ts';
+
+setUpWebServices();
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { KEY, serviceAnswers, says, seen, troubles, untimed, web, withoutKey } from './web-services.testing.ts';
+import { KEY, says, seen, serviceAnswers, setUpWebServices, troubles, untimed, web, withoutKey } from './web-services.testing.ts';
+
+setUpWebServices();
 
 vi.setConfig({ testTimeout: 120_000 });
 

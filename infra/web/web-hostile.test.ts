@@ -1,6 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { ToolResult } from '../../streams/core/agents.ts';
-import { addresses, inside, site, web } from './web-tools.testing.ts';
+import { addresses, inside, setUpWebTools, site, web } from './web-tools.testing.ts';
+
+setUpWebTools();
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 

@@ -46,22 +46,23 @@ const server = createServer((request, response) => {
   });
 });
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'turnstream-services-'));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-
-afterAll(async () => {
-  await Promise.all(opened.map((tools) => tools.close()));
-  server.closeAllConnections();
-  await new Promise((done) => server.close(done));
-  rmSync(folder, { recursive: true, force: true });
-});
-
-beforeEach(() => {
-  seen.length = 0;
-});
+/** Call it at the top level of a test file. */
+export function setUpWebServices(): void {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'turnstream-services-'));
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((tools) => tools.close()));
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    seen.length = 0;
+  });
+}
 
 const addresses: Readonly<Record<string, readonly string[]>> = {
   'public.test': ['93.184.216.34'],

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { folder, site, web } from './web-tools.testing.ts';
+import { folder, setUpWebTools, site, web } from './web-tools.testing.ts';
+
+setUpWebTools();
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 

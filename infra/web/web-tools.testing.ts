@@ -17,16 +17,18 @@ export let folder = '';
 
 const opened: WebTools[] = [];
 
-beforeAll(async () => {
-  [site, inside] = await Promise.all([startWebSite(), startWebSite()]);
-  folder = mkdtempSync(join(tmpdir(), 'turnstream-web-'));
-});
-
-afterAll(async () => {
-  await Promise.all(opened.map((tools) => tools.close()));
-  await Promise.all([site.close(), inside.close()]);
-  rmSync(folder, { recursive: true, force: true });
-});
+/** Call it at the top level of a test file. */
+export function setUpWebTools(): void {
+  beforeAll(async () => {
+    [site, inside] = await Promise.all([startWebSite(), startWebSite()]);
+    folder = mkdtempSync(join(tmpdir(), 'turnstream-web-'));
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((tools) => tools.close()));
+    await Promise.all([site.close(), inside.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
 
 let folders = 0;
 

@@ -7,7 +7,9 @@ import { overMemory, rolloutsOf, testWorker } from '../../infra/testing/worker-h
 import { evaluate, type EvaluationProgress } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
 import type { Judge } from '../judge/judge.ts';
-import { eventsOf, optionsOver, ownWorker, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
+import { eventsOf, optionsOver, ownWorker, requestsOf, scoresOf, setUpEvaluate, typesOf, work } from './evaluate.testing.ts';
+
+setUpEvaluate();
 
 describe('an evaluation that does not succeed at once', () => {
   it('continues from what the log holds after an interruption at any moment', async () => {

@@ -8,7 +8,9 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import { contentIdOf } from './content-id.ts';
 import { evaluate, type EvaluateOptions, type EvaluationProgress, type TakenOver } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
-import { eventsOf, optionsOver, ownWorker, questions, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
+import { eventsOf, optionsOver, ownWorker, questions, requestsOf, scoresOf, setUpEvaluate, typesOf, work } from './evaluate.testing.ts';
+
+setUpEvaluate();
 
 describe('evaluate', () => {
   it('asks the workers, records every answer and the averages', async () => {

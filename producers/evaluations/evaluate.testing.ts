@@ -11,9 +11,12 @@ import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const started: TestWorker[] = [];
 
-afterEach(async () => {
-  for (const { worker } of started.splice(0)) await worker.stop();
-});
+/** Call it at the top level of a test file. */
+export function setUpEvaluate(): void {
+  afterEach(async () => {
+    for (const { worker } of started.splice(0)) await worker.stop();
+  });
+}
 
 export async function work(log: MemoryLog, overrides: WorkerOverrides = {}): Promise<TestWorker> {
   const test = testWorker(overMemory(log), overrides);

@@ -6,7 +6,9 @@ import { createFakeStore } from '../../../infra/testing/fake-store.ts';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { turn } from '../../../infra/testing/rollout-events.ts';
-import { log, open, server, start, trajectoryOf, url, write } from './live.testing.ts';
+import { log, open, server, setUpLive, start, trajectoryOf, url, write } from './live.testing.ts';
+
+setUpLive();
 
 /** Adds each new trajectory to `seen` until the stream ends or there are enough; returns the last event. */
 async function readAll(stream: EventStream, seen: Set<string | undefined>, enough = Infinity): Promise<ServerSentEvent | undefined> {

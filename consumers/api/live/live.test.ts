@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { turn } from '../../../infra/testing/rollout-events.ts';
-import { log, open, start, trajectoryOf, url, write } from './live.testing.ts';
+import { log, open, setUpLive, start, trajectoryOf, url, write } from './live.testing.ts';
+
+setUpLive();
 
 describe('GET /v1/live', () => {
   it('returns 404 for an unknown run, and only headers for HEAD', async () => {

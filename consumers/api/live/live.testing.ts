@@ -26,14 +26,16 @@ export async function start(options: Partial<TestApiOptions> = {}): Promise<void
   ({ url } = await server.listen());
 }
 
-beforeEach(() => {
-  log = new MemoryLog();
-});
-
-afterEach(async () => {
-  for (const stream of streams.splice(0)) stream.close();
-  await server.close();
-});
+/** Call it at the top level of a test file. */
+export function setUpLive(): void {
+  beforeEach(() => {
+    log = new MemoryLog();
+  });
+  afterEach(async () => {
+    for (const stream of streams.splice(0)) stream.close();
+    await server.close();
+  });
+}
 
 export async function open(query = '', headers: Record<string, string> = {}): Promise<EventStream> {
   const stream = await EventStream.open(`${url}/v1/live${query}`, headers);

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { parseQuestionLine } from '../../../producers/questions/question-line.ts';
 import { command } from '../../testing/up.ts';
-import { env, file, linesOf } from './synthesize-command.testing.ts';
+import { env, file, linesOf, setUpSynthesizeCommand } from './synthesize-command.testing.ts';
+
+setUpSynthesizeCommand();
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 

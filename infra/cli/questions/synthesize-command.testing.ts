@@ -8,15 +8,17 @@ export let server: LlmServer;
 
 let dir = '';
 
-beforeAll(async () => {
-  server = await startLlmServer();
-  dir = mkdtempSync(join(tmpdir(), 'turnstream-synthesize-'));
-});
-
-afterAll(async () => {
-  await server.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+/** Call it at the top level of a test file. */
+export function setUpSynthesizeCommand(): void {
+  beforeAll(async () => {
+    server = await startLlmServer();
+    dir = mkdtempSync(join(tmpdir(), 'turnstream-synthesize-'));
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+}
 
 export const file = (name: string, text?: string): string => {
   if (text !== undefined) writeFileSync(join(dir, name), text);

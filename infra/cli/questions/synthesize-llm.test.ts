@@ -2,7 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { startLlmServer } from '../../testing/llm-server.ts';
 import { synthesizer } from '../../testing/llm-synthesizer.ts';
 import { command } from '../../testing/up.ts';
-import { env, file, linesOf, server } from './synthesize-command.testing.ts';
+import { env, file, linesOf, server, setUpSynthesizeCommand } from './synthesize-command.testing.ts';
+
+setUpSynthesizeCommand();
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 

@@ -114,6 +114,9 @@ async function goodLeases(): Promise<RunFacts> {
 
 export let goodLeased: RunFacts;
 
-beforeAll(async () => {
-  goodLeased = await goodLeases();
-}, 60_000);
+/** Call it at the top level of a test file. */
+export function setUpGoodLeases(): void {
+  beforeAll(async () => {
+    goodLeased = await goodLeases();
+  }, 60_000);
+}

@@ -13,6 +13,9 @@ async function goodLog(): Promise<RunFacts> {
 
 export let good: RunFacts;
 
-beforeAll(async () => {
-  good = await goodLog();
-}, 60_000);
+/** Call it at the top level of a test file. */
+export function setUpGoodLog(): void {
+  beforeAll(async () => {
+    good = await goodLog();
+  }, 60_000);
+}

@@ -2,10 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import type { EventByType } from '../../../schemas/generated/events.ts';
 import type { LogFact, RunFacts } from './facts.ts';
-import { goodLeased as good } from './good-leases.testing.ts';
+import { goodLeased as good, setUpGoodLeases } from './good-leases.testing.ts';
 import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
 import { edit } from './edit-fact.testing.ts';
+
+setUpGoodLeases();
 
 type CorruptedType = Extract<
   keyof EventByType,

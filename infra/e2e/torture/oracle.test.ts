@@ -5,7 +5,7 @@ import type { RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
 import { edit } from './edit-fact.testing.ts';
-import { good } from './good-log.testing.ts';
+import { good, setUpGoodLog } from './good-log.testing.ts';
 import { STEPS } from './scripted-log.testing.ts';
 import {
   vanished,
@@ -23,6 +23,8 @@ import {
   withEntry,
   withTask,
 } from './wrong-logs.testing.ts';
+
+setUpGoodLog();
 
 describe('the oracle', () => {
   it('counts groups by outcome, and those that left no trace separately', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { follow, never, publish, published, scoreOf } from './policy-versions.testing.ts';
+import { follow, never, publish, published, scoreOf, setUpPolicyVersions } from './policy-versions.testing.ts';
+
+setUpPolicyVersions();
 
 describe('pinned policy versions', () => {
   it('keeps the newest few and version 0, and disposes of the others once no decision uses them', async () => {

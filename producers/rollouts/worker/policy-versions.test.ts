@@ -2,7 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { LogReader } from '../../../streams/core/ports.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { follow, never, publish, published, scoreOf } from './policy-versions.testing.ts';
+import { follow, never, publish, published, scoreOf, setUpPolicyVersions } from './policy-versions.testing.ts';
+
+setUpPolicyVersions();
 
 describe('policy versions', () => {
   it('waits for the first version, and follows later ones', async () => {

@@ -56,9 +56,12 @@ function countingFactory() {
 
 const opened: FollowedPolicyVersions[] = [];
 
-afterEach(async () => {
-  for (const versions of opened.splice(0)) await versions.close();
-});
+/** Call it at the top level of a test file. */
+export function setUpPolicyVersions(): void {
+  afterEach(async () => {
+    for (const versions of opened.splice(0)) await versions.close();
+  });
+}
 
 export function follow(log: MemoryLog, overrides: Partial<PolicyVersionsOptions> = {}) {
   const counting = countingFactory();

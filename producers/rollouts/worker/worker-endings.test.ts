@@ -5,7 +5,9 @@ import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer, toolResult, toolsOf } from '../../../infra/testing/scripted-agents.ts';
 import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harness.ts';
-import { eventually, run, tasks } from './worker.testing.ts';
+import { eventually, run, setUpWorker, tasks } from './worker.testing.ts';
+
+setUpWorker();
 
 describe('how the attempts of a worker end', () => {
   it('records a tool result of 100 MB with its full length and hash, cut to what a record takes', async () => {

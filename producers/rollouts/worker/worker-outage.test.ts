@@ -4,7 +4,9 @@ import type { EventWriter } from '../../../streams/core/ports.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { policyOf, policyTurn } from '../../../infra/testing/scripted-agents.ts';
 import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harness.ts';
-import { eventually, run, tasks } from './worker.testing.ts';
+import { eventually, run, setUpWorker, tasks } from './worker.testing.ts';
+
+setUpWorker();
 
 describe('a worker without Kafka', () => {
   it('pauses its trajectories within bounded memory, reports that it is waiting, and loses nothing', async () => {

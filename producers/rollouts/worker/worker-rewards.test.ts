@@ -7,7 +7,9 @@ import type { Judge } from '../../judge/judge.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../../infra/testing/scripted-agents.ts';
 import { endOf, request, rolloutsOf } from '../../../infra/testing/worker-harness.ts';
-import { eventually, run, tasks } from './worker.testing.ts';
+import { eventually, run, setUpWorker, tasks } from './worker.testing.ts';
+
+setUpWorker();
 
 describe('the rewards of a worker', () => {
   it('requests and records the verdict in a training reward once, and requests none in an evaluation', async () => {

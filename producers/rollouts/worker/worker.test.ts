@@ -5,7 +5,9 @@ import { stepsOf, watchPoints } from '../../../infra/testing/reached.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../../infra/testing/scripted-agents.ts';
 import { endOf, overMemory, request, rolloutsOf, testWorker } from '../../../infra/testing/worker-harness.ts';
-import { eventually, run, started, tasks } from './worker.testing.ts';
+import { eventually, run, setUpWorker, started, tasks } from './worker.testing.ts';
+
+setUpWorker();
 
 describe('a worker', () => {
   it('reaches the named crash points when it claims, starts, continues and finishes', async () => {

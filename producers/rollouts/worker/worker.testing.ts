@@ -6,9 +6,12 @@ import { overMemory, testWorker, type TestWorker, type WorkerOverrides } from '.
 
 export const started: TestWorker[] = [];
 
-afterEach(async () => {
-  for (const { worker } of started.splice(0)) await worker.stop();
-});
+/** Call it at the top level of a test file. */
+export function setUpWorker(): void {
+  afterEach(async () => {
+    for (const { worker } of started.splice(0)) await worker.stop();
+  });
+}
 
 export async function run(log: MemoryLog, overrides: WorkerOverrides = {}): Promise<TestWorker> {
   const test = testWorker(overMemory(log), overrides);

@@ -4,7 +4,9 @@ import type { SeenRequest } from '../../../../infra/testing/llm-server.ts';
 import { synthesisPrompts, type SynthesisWords } from '../../../../infra/testing/llm-synthesizer.ts';
 import type { SeedQuestion } from './llm-writer.ts';
 import { fieldsOf, isYes } from './reply.ts';
-import { INJECTED, accepted, failedGates, good, make, script } from './llm-writer.testing.ts';
+import { accepted, failedGates, good, INJECTED, make, script, setUpLlmWriter } from './llm-writer.testing.ts';
+
+setUpLlmWriter();
 
 vi.setConfig({ testTimeout: 300_000 });
 

@@ -2,7 +2,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { SynthesisPrompt, SynthesisWords } from '../../../../infra/testing/llm-synthesizer.ts';
 import type { Tool } from '../../../../streams/core/agents.ts';
-import { FUZZED, INJECTED, QUOTE, SEED, failedGates, good, make, script, toolsOver } from './llm-writer.testing.ts';
+import { failedGates, FUZZED, good, INJECTED, make, QUOTE, script, SEED, setUpLlmWriter, toolsOver } from './llm-writer.testing.ts';
+
+setUpLlmWriter();
 
 vi.setConfig({ testTimeout: 300_000 });
 

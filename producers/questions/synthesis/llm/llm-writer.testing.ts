@@ -55,11 +55,13 @@ const tools = toolsOver({
 
 let server: LlmServer;
 
-beforeAll(async () => {
-  server = await startLlmServer();
-});
-
-afterAll(() => server.close());
+/** Call it at the top level of a test file. */
+export function setUpLlmWriter(): void {
+  beforeAll(async () => {
+    server = await startLlmServer();
+  });
+  afterAll(() => server.close());
+}
 
 interface SeenPrompt {
   readonly kind: SynthesisPrompt | undefined;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Played, type ScriptedMove, access, answer, play, search, thinks } from './calls.testing.ts';
+import { access, answer, play, search, setUpCalls, thinks, type Played, type ScriptedMove } from './calls.testing.ts';
+
+setUpCalls();
 
 /** The fields of a turn that must not depend on how its call was written. */
 const columns = ({ turns, result }: Played) => ({

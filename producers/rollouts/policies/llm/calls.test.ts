@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Says, SeenRequest } from '../../../../infra/testing/llm-server.ts';
 import { baseTools } from '../../../../streams/core/tools.ts';
 import { callsFormatOk, contentOf, readCalls, renderCalls } from '../../agent/memory/functions.ts';
-import { type ScriptedMove, access, answer, play, search, thinks } from './calls.testing.ts';
+import { access, answer, play, search, setUpCalls, thinks, type ScriptedMove } from './calls.testing.ts';
+
+setUpCalls();
 
 const calling = (...calls: NonNullable<Says['calls']>): ScriptedMove => ({ kind: 'says', says: { kind: 'says', text: 'So.', calls } });
 

@@ -44,11 +44,13 @@ function saying(move: ScriptedMove, form: CallForm): Says {
 
 let server: LlmServer;
 
-beforeAll(async () => {
-  server = await startLlmServer();
-});
-
-afterAll(() => server.close());
+/** Call it at the top level of a test file. */
+export function setUpCalls(): void {
+  beforeAll(async () => {
+    server = await startLlmServer();
+  });
+  afterAll(() => server.close());
+}
 
 const tools: readonly Tool[] = [
   { name: 'search', call: (query) => Promise.resolve(toolResult({ text: `found ${query}` })) },
