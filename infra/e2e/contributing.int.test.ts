@@ -37,8 +37,8 @@ async function follow(leftOut: number): Promise<string> {
   }
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
   for (const { steps } of changes) for (const step of steps.filter((_, at) => at + 1 !== leftOut)) takeStep(root, step);
-  // the types of the clients come from the API, which does not start when a step is left out
-  for (const generator of ['generate-schemas', 'generate-reference', ...(leftOut === 0 ? ['generate-clients'] : [])]) {
+  // the reference and the clients come from the whole program, which does not start when a step is left out
+  for (const generator of ['generate-schemas', ...(leftOut === 0 ? ['generate-reference', 'generate-clients'] : [])]) {
     await run(process.execPath, ['--import', 'tsx', `infra/tooling/${generator}.ts`], { cwd: root });
   }
   return root;
