@@ -30,9 +30,7 @@ export async function visitLiveRun(url: string, run: string): Promise<readonly s
     await page.locator('.tail-row a[href*="/t/"]').first().click();
     await page.locator('.fate').waitFor();
     await page.goto(`${url}/runs/${run}/ledger`);
-    await page
-      .locator('[aria-label="Verify state"]', { hasText: /All checks of the tables passed|tables are behind/ })
-      .waitFor();
+    await page.locator('[aria-label="Verify state"]', { hasText: /All checks of the tables passed|tables are behind/ }).waitFor();
     return wrongs;
   } finally {
     await browser.close();

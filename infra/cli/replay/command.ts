@@ -82,8 +82,7 @@ async function replayAction(context: CommandContext, options: ReplayArguments): 
     },
   });
   if (json) context.out(`${JSON.stringify({ run, steps, differing, ok: differing === 0 })}\n`);
-  else if (differing === 0)
-    context.out(`ok: ${steps} steps match the ledger${train && !isExternal ? ', and so do their weights' : ''}\n`);
+  else if (differing === 0) context.out(`ok: ${steps} steps match the ledger${train && !isExternal ? ', and so do their weights' : ''}\n`);
   if (train && isExternal)
     context.err(
       `the updates of run ${run} were not repeated: its trainer is not a part of turnstream, and only its batches are in the log\n`,
