@@ -1,4 +1,4 @@
-// Budgets of the dashboard's pages. Other tests run meanwhile, so a time is measured until it is within twice its budget;
+// Budgets of the dashboard's pages. Other programs may run meanwhile, so a time is measured until it is within twice its budget;
 // `npm run bench:dashboard` measures all of them on an idle machine.
 import { describe, expect, it } from 'vitest';
 import {

@@ -11,6 +11,8 @@ const torture = [
   'infra/testing/local-cluster.int.test.ts',
   'infra/app/roles/role-outages.int.test.ts',
 ];
+/** Compared with budgets of time, so nothing else runs at the same time. */
+const quiet = ['infra/e2e/dashboard-speed.int.test.ts'];
 /** Integration tests often wait for timers, disks, and other processes: two at once would leave two cores partly idle. */
 const WAITING_WORKERS = 3;
 /** Tests wait long for a condition, because the machine may be busy with other things. */
@@ -41,10 +43,22 @@ export default defineConfig({
           root,
           expect,
           include: ['{schemas,streams,producers,consumers,infra}/**/*.int.test.ts'],
-          exclude: ['node_modules/**', 'dist/**', ...torture],
+          exclude: ['node_modules/**', 'dist/**', ...torture, ...quiet],
           globalSetup: ['infra/testing/kafka.setup.ts'],
           maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'quiet',
+          root,
+          expect,
+          include: quiet,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -56,7 +70,7 @@ export default defineConfig({
           expect,
           include: torture,
           globalSetup: ['infra/testing/kafka.setup.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
