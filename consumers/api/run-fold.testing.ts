@@ -106,7 +106,7 @@ function recordsOf(run: string, one: MadeAttempt & { readonly index: number }): 
   return all.flatMap((record) => ((one.repeats as readonly string[]).includes(record.table) ? [record, record] : [record]));
 }
 
-/** Only trained trajectories have an advantage. */
+/** Rows of discarded trajectories have no advantage. */
 const discard = ({ advantage: _, ...decided }: Row): Row => decided;
 
 /** The rows of each table in order of offset, in pieces of the given sizes. */

@@ -6,7 +6,7 @@ import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { decisionsOf } from '../../streams/trajectory/attempt.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 
-/** The offsets before which attached rewards of these groups came in time; `positions` are the folded ones of `rollouts`. */
+/** The offsets before which attached rewards of these groups came in time; `positions` says up to where `rollouts` has been folded. */
 export const countedOf = (groups: readonly Group[], positions: ReadonlyMap<number, number>): RewardsCounted['groups'] =>
   groups
     .filter(({ hasAttached }) => hasAttached)
@@ -14,7 +14,7 @@ export const countedOf = (groups: readonly Group[], positions: ReadonlyMap<numbe
       [...firstOffsets.keys()].map((partition) => ({ group_id: id, partition, end: positions.get(partition) ?? 0 })),
     );
 
-/** Computes the accounts of a batch's groups at version t-1 = `version`. */
+/** Computes staleness, advantages, and hash of a batch; `version` is the one that the step starts from. */
 export function prepareBatch(
   groups: readonly Group[],
   version: number,

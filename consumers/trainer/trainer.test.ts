@@ -154,7 +154,7 @@ describe('the trainer', () => {
     for (const { running, groups } of admissions) expect(running + groups.length).toBeLessThanOrEqual(6);
     const left = ledger.flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
     expect(new Set(left.map(({ reason }) => reason))).toEqual(new Set(['stale', 'expired']));
-    // no request for an older version is open after a step
+    // requests for an older version are discarded in the transaction of a step, so they do not add up
     for (const { resume } of steps.slice(0, -1)) expect(resume.open_groups).toBeLessThanOrEqual(6);
   });
 
@@ -173,7 +173,7 @@ describe('the trainer', () => {
     await runTrainer(rig.deps(), never);
     const discards = (await rig.all('training')).flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
     expect(new Set(discards.map(({ reason }) => reason))).toEqual(new Set(['uniform_group']));
-    // belongs to a group that was admitted at version 0, before or after the first step
+    // its group was admitted at version 0, and may have been discarded before or after the first step
     expect(discards[0]).toMatchObject({ reward: 0.5, tokens: 10, turns: 1, staleness_total: discards[0]?.version });
     expect(await verified(rig)).toMatchObject({ ok: true, trained: 40 });
   });

@@ -20,7 +20,7 @@ const remote = process.env['CLICKHOUSE_URL'] ?? '';
 if (remote !== '') storeContract('CLICKHOUSE_URL', async () => connectStore({ url: remote, database: `test_contract_${process.pid}` }));
 else describe.skip('a store: CLICKHOUSE_URL (not set)', () => undefined);
 
-describe('a store that is not there', () => {
+describe('a store that cannot be used', () => {
   const answering = async (answer: Parameters<typeof createServer>[1]): Promise<Server> => {
     const server = createServer(answer as never);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

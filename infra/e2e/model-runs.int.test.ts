@@ -9,7 +9,7 @@ import { sharedHome } from '../testing/shared-home.ts';
 import { command, startUp, type TestHome } from '../testing/up.ts';
 
 const [BATCH_GROUPS, GROUP_SIZE] = [2, 4];
-/** More batches than the staleness limit: if they counted as versions, although the model stays the same, all would be discarded. */
+/** More than the staleness limit: if batches counted as versions although the model stays the same, the last ones would be too stale. */
 const FIXED_BATCHES = 8;
 
 let home: TestHome;

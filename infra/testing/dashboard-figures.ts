@@ -1,5 +1,5 @@
-// What a dashboard shows of evaluations and tokens, for the long run: two evaluations of 100 questions of which one is better, and a turn
-// with its tokens.
+// Evaluations and tokens for a dashboard to show, in the run `longRun`: two evaluations on the same 100 questions, one better than the
+// other, and a turn with its tokens.
 import type { Store } from '../../streams/core/ports.ts';
 import { longRun } from './dashboard-world.ts';
 

@@ -1,5 +1,5 @@
-// Checks the comparison against figures computed here in the simplest way, for random samples, and against the engine's own test where it
-// gives a result.
+// Checks the comparison of kept and discarded trajectories against figures computed here in the simplest way, for random samples, and its
+// distances against kolmogorovSmirnovTest of ClickHouse.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';

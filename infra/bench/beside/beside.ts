@@ -10,6 +10,7 @@ import { describeEnvironment } from '../environment.ts';
 import { publish, whole, type BenchReport, type BenchTable } from '../report.ts';
 import { median } from '../statistics.ts';
 import { compare, figuresOf, type BenchName, type BenchComparison } from './compare.ts';
+import { duringTraining } from './training.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -54,15 +55,17 @@ function checkOut(revision: string, into: string): string {
 
 /** Runs the built bench of a tree; a target that the bench itself misses is ignored here. */
 async function run(tree: string, bench: BenchName, out: string): Promise<BenchTable> {
-  const given = flags.flags.split(' ').filter((word) => word !== '');
-  const child = spawn(process.execPath, ['dist/infra/bench/main.js', bench, ...given, '--out', out], {
-    cwd: tree,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const given = ['dist/infra/bench/main.js', bench, ...flags.flags.split(' ').filter((word) => word !== ''), '--out', out];
+  if (bench === 'api') await duringTraining(tree, `${out}-home`, (url) => ended(tree, [...given, '--url', url]));
+  else await ended(tree, given);
   const file = join(out, `${bench}.json`);
-  if (!existsSync(file)) throw new Error(`the bench ${bench} of ${tree} ended with ${String(code)} and wrote no report`);
+  if (!existsSync(file)) throw new Error(`the bench ${bench} of ${tree} wrote no report`);
   return (JSON.parse(readFileSync(file, 'utf8')) as BenchReport).table;
+}
+
+async function ended(tree: string, args: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, args, { cwd: tree, stdio: ['ignore', 'ignore', 'inherit'] });
+  await new Promise((resolve) => child.once('exit', resolve));
 }
 
 async function measure(bench: BenchName, scratch: string): Promise<readonly BenchComparison[]> {

@@ -1,5 +1,5 @@
-// The edits that the factbook writer can make to a description: add a fact about a country, or blur an existing one. Adding a fact makes
-// other facts less precise, so that none of them is sufficient alone.
+// The edits that the factbook writer can make to a description: add a fact about a country, or blur an existing one. A fact that is added
+// to others usually makes them less precise, so that none of them is sufficient alone.
 import { factbookProfiles } from '../../factbook/profiles.ts';
 import type { Profile } from '../../factbook/profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
@@ -100,7 +100,7 @@ function replaceClauses(description: CountryDescription, replace: Replace): Coun
   };
 }
 
-/** Maximum width of the bounds of a new fact, as a share of its figure; the remaining width can be used for blurring later. */
+/** Largest `width` (see `Blurring`) that is drawn when a fact is added, so that later edits can still widen the bounds. */
 const SLACK = 0.5;
 
 /** Probability of a relation that leads to several countries, and of a border when there are alternatives. */
@@ -157,7 +157,7 @@ function perCountry(description: CountryDescription): readonly { readonly of: Pr
 
 const WEAKEN = 0.7;
 
-/** Adds a fact about a country and makes an existing one less precise; the new fact may turn out to be there already. */
+/** Adds a fact about a country and makes each existing one less precise with probability `WEAKEN`; the new one may be there already. */
 function enrich(description: CountryDescription, random: () => number): Changed | undefined {
   const about = pick(perCountry(description), random);
   if (about === undefined) return undefined;

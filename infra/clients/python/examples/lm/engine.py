@@ -1,8 +1,8 @@
 """The engine: an OpenAI-compatible completions server that returns token ids, log probabilities, and versions, and loads new weights.
 
-It has the fields that vLLM and SGLang have: `return_token_ids`, `logprobs`, `metadata.weight_versions` with a span for each version that
-generated a part, and SGLang's routes for new weights, so that turnstream can update it (`TURNSTREAM_ENGINES=sglang=http://...`). One thread
-generates, so that weights change between two tokens.
+It responds with the fields of vLLM and SGLang, whether they are requested or not: `prompt_token_ids`, `token_ids`, `logprobs`, and
+`metadata.weight_versions` with a span for each version that generated a part. It has SGLang's routes for new weights, so that turnstream
+can update it (`TURNSTREAM_ENGINES=sglang=http://...`). One thread generates, so that weights change between two tokens.
 """
 
 from __future__ import annotations
