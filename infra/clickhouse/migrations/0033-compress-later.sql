@@ -29,7 +29,7 @@ alter table turns
   modify column _topic codec(LZ4),
   modify column _partition codec(LZ4);
 alter table turns modify column tool_result remove codec;
-alter table turns modify setting default_compression_codec = 'ZSTD(1)', merge_with_recompression_ttl_timeout = 60;
+alter table turns modify setting default_compression_codec = 'ZSTD(1)', merge_with_recompression_ttl_timeout = 3600;
 alter table turns
   modify ttl toDateTime(_timestamp) + interval 1 minute recompress codec(ZSTD(3, 24))
   settings materialize_ttl_after_modify = 0;
