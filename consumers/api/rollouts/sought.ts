@@ -55,7 +55,7 @@ export async function searching<T>(search: () => Promise<T>): Promise<T> {
     if (code === CANNOT_COMPILE) {
       const said =
         /OptimizedRegularExpression: cannot compile re2: [^,]*, error: ([^.]*)/.exec(String(cause))?.[1] ?? 'it does not compile';
-      throw new PlatformError('REQUEST_INVALID', `reading the request: query parameter regex is not a valid RE2 expression: ${said}`, {
+      throw new PlatformError('REQUEST_INVALID', `reading the request: regex is not a valid RE2 regular expression: ${said}`, {
         cause,
       });
     }
