@@ -57,6 +57,7 @@ export default defineConfig({
           root,
           expect,
           include: quiet,
+          globalSetup: ['infra/testing/kafka.setup.ts'],
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,

@@ -1,6 +1,6 @@
 -- Looking for repeats in all of a block of results took a fifth of the time of an insert. Merges do it now, once the turns are a minute old.
--- The codec of such a merge is that of every column without its own, so all columns but the results name theirs. Parts that exist keep
--- theirs until they merge.
+-- The codec of such a merge is that of every column without its own or with Default, so all columns but the results name theirs. Parts that
+-- exist keep theirs until they merge.
 alter table turns
   modify column run_id codec(LZ4),
   modify column attempt codec(LZ4),
@@ -28,7 +28,7 @@ alter table turns
   modify column producer codec(LZ4),
   modify column _topic codec(LZ4),
   modify column _partition codec(LZ4);
-alter table turns modify column tool_result remove codec;
+alter table turns modify column tool_result codec(Default);
 alter table turns modify setting default_compression_codec = 'ZSTD(1)', merge_with_recompression_ttl_timeout = 3600;
 alter table turns
   modify ttl toDateTime(_timestamp) + interval 1 minute recompress codec(ZSTD(3, 24))
