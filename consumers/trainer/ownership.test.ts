@@ -121,7 +121,7 @@ describe('the owner of a run', () => {
         for (let turn = 0; turn < 10; turn += 1) await alive[0]?.step();
         expect(alive[0]?.committed).toBeGreaterThan(before);
       }),
-      { numRuns: 50 },
+      { numRuns: 100 },
     );
   });
 

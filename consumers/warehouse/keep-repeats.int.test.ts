@@ -96,7 +96,7 @@ it('lists the repeats of each table at any time, however far the keeper has come
         }
       },
     ),
-    { numRuns: 24 },
+    { numRuns: 60 },
   );
 }, 240_000);
 

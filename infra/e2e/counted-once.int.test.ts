@@ -127,7 +127,7 @@ describe('an event that is written twice', () => {
         await world.tell(events.filter((_, at) => (at + seed) % every === 0));
         await assertSame();
       }),
-      { numRuns: 1 },
+      { numRuns: 2 },
     );
   }, 600_000);
 

@@ -29,7 +29,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     await up.until((line) => line.event === 'health' && String(line['detail']).includes('is full; free some'));
     await up.until((line) => line.event === 'exited' && isKafka(line));
     // Kafka is restarted as often as necessary
-    await expect.poll(() => up.lines.filter((line) => line.event === 'restarting' && isKafka(line)).length).toBeGreaterThan(1);
+    await expect.poll(() => up.lines.filter((line) => line.event === 'restarting' && isKafka(line)).length).toBeGreaterThan(3);
     await disk.fill();
     const readiness = await fetch(`${apiUrl}/readyz`);
     expect(readiness.status).toBe(503);

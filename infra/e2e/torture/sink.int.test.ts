@@ -16,7 +16,7 @@ it('a sink that is killed and loses its offsets duplicates and loses no row with
       namespace,
       dataDir,
       storeUrl: store.url,
-      kills: sinkPoints.length + 3,
+      kills: 2 * sinkPoints.length,
       seed: 6,
       onKill: () => undefined,
     });
