@@ -18,6 +18,9 @@ const WAITING_WORKERS = 3;
 /** Tests wait long for a condition, because the machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };
 
+/** Of every project that starts Kafka, stores, or other processes. */
+const withProcesses = { root, expect, globalSetup: ['infra/testing/kafka.setup.ts'], testTimeout: 60_000, hookTimeout: 120_000 };
+
 export default defineConfig({
   root,
   test: {
@@ -40,40 +43,28 @@ export default defineConfig({
       {
         test: {
           name: 'int',
-          root,
-          expect,
+          ...withProcesses,
           include: ['{schemas,streams,producers,consumers,infra}/**/*.int.test.ts'],
           exclude: ['node_modules/**', 'dist/**', ...torture, ...quiet],
-          globalSetup: ['infra/testing/kafka.setup.ts'],
           maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
       {
         test: {
           name: 'quiet',
-          root,
-          expect,
+          ...withProcesses,
           include: quiet,
-          globalSetup: ['infra/testing/kafka.setup.ts'],
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
       {
         test: {
           name: 'torture',
-          root,
-          expect,
+          ...withProcesses,
           include: torture,
-          globalSetup: ['infra/testing/kafka.setup.ts'],
           sequence: { groupOrder: 3 },
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
     ],
