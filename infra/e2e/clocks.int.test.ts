@@ -173,10 +173,10 @@ describe('time', { timeout: 240_000 }, () => {
     await areSound(...Object.keys(shifts));
   });
 
-  it.each(['trainer.commit.produce.after', 'trainer.commit.end.before'])(
-    'a trainer that was frozen at %s does not end its successor',
-    async (point) => {
-      const run = `frozen-${point.split('.')[2] ?? ''}`;
+  it('trainers of two runs that were frozen in overlapping transactions do not end their successors', async () => {
+    // Both transactions are aborted, in any order.
+    const points = { 'frozen-produce': 'trainer.commit.produce.after', 'frozen-end': 'trainer.commit.end.before' };
+    const play = async ([run, point]: readonly [string, string]): Promise<void> => {
       await world.start({}, ...workerOf(run));
       const frozen = await world.start({ TURNSTREAM_CRASH_AT: `trainer.step.trained:2,${point}:freeze` }, ...trainerOf(run));
       await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
@@ -189,9 +189,10 @@ describe('time', { timeout: 240_000 }, () => {
       await successor.until(atStep((await newestStep(successor)) + 3));
       successor.signal('SIGTERM');
       expect(await successor.exited, successor.output()).toEqual({ code: 143, signal: null });
-      await areSound(run);
-    },
-  );
+    };
+    await Promise.all(Object.entries(points).map(play));
+    await areSound(...Object.keys(points));
+  });
 
   it('a trainer that was frozen in a transaction until it timed out continues if no other trainer took over', async () => {
     const run = 'aged';

@@ -17,7 +17,7 @@ async function openTransaction(id: string) {
   return producer.transaction();
 }
 
-async function readAll(topic: 'rollouts' | 'training' | 'evaluations' | 'questions' | 'policies'): Promise<LogBatch[]> {
+async function readAll(topic: 'rollouts' | 'training' | 'evaluations' | 'questions' | 'policies' | 'dead-letters'): Promise<LogBatch[]> {
   const batches: LogBatch[] = [];
   await kafka.reader().readToEnd(topic, { onBatch: (batch) => void batches.push(batch) });
   return batches;
@@ -44,6 +44,21 @@ describe('transactions of others', () => {
     await kept.commit();
     expect(values(await readAll(topic))).toEqual(['kept']);
     await expect.poll(() => values(seen), { timeout: 10_000 }).toEqual(['kept']);
+  });
+
+  it('deliver no record of overlapping transactions that were aborted in another order than they began', async () => {
+    const topic = 'dead-letters';
+    const send = (transaction: Awaited<ReturnType<typeof openTransaction>>, ...sent: string[]) =>
+      transaction.send({ topic: full(topic), messages: sent.map((value) => ({ value, partition: 0 })) });
+    const [first, second, kept] = [await openTransaction('first'), await openTransaction('second'), await openTransaction('third')];
+    await send(first, 'of the first', 'of the first too');
+    await send(second, 'of the second');
+    await send(kept, 'kept');
+    await send(first, 'of the first again');
+    await second.abort();
+    await first.abort();
+    await kept.commit();
+    expect(values(await readAll(topic))).toEqual(['kept']);
   });
 
   it('hold a read to the end back until an open one is decided', async () => {
