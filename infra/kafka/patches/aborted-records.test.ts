@@ -21,11 +21,11 @@ const withoutAborted = createRequire(import.meta.url)('kafkajs/src/consumer/filt
   readonly abortedTransactions: readonly Aborted[] | null;
 }) => readonly LoggedRecord[];
 
-type Act = { readonly producer: number; readonly does: 'send' | 'send outside' | 'commit' | 'abort' };
+type ProducerAct = { readonly producer: number; readonly does: 'send' | 'send outside' | 'commit' | 'abort' };
 
 const PRODUCERS = 4;
 const acts = fc.array(
-  fc.record<Act>({
+  fc.record<ProducerAct>({
     producer: fc.nat({ max: PRODUCERS - 1 }),
     does: fc.constantFrom('send', 'send', 'send', 'send outside', 'commit', 'abort'),
   }),
@@ -35,7 +35,7 @@ const acts = fc.array(
 const keys = [null, Buffer.from('key'), Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 1])];
 
 /** A partition as its broker describes it: its records, the aborted transactions in the order of their ends, and what a reader must get. */
-function partitionOf(acted: readonly Act[]) {
+function partitionOf(acted: readonly ProducerAct[]) {
   const records: LoggedRecord[] = [];
   const aborted: Aborted[] = [];
   const open = new Map<string, number[]>();
