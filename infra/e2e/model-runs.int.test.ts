@@ -83,6 +83,7 @@ describe('a run with a language model', { timeout: 900_000 }, () => {
     expect(code, stderr.slice(-2_000)).toBe(exitCodes.ok);
     expect(summary).toMatchObject({ state: 'finished', reason: 'collected', steps: 0, trajectories: 0 });
     expect(summary.collected).toMatchObject({ batches, trajectories: kept, reward_mean: 0.5 });
+    expect(summary).toMatchObject({ reward_first_20: null, reward_all_first_20: null, reward_all_last_20: null });
     expect(summary.detail).toMatch(new RegExp(`^Collected ${batches} batches: kept ${kept} of \\d+ trajectories`));
     expect(summary.detail).toMatch(says);
     const verified = await command(home.env, 'ledger', 'verify', '--run', name);

@@ -170,7 +170,8 @@ class LocalFleet implements Fleet {
       await this.#supervisor.add(kafkaService({ config, logger, onAddress, onDownload })).started;
     }
     progress.phase(training === undefined ? 'preparing topics' : 'preparing topics and questions');
-    await prepareLog({ ...config, kafkaBrokers: this.#addresses.kafkaBrokers }, logger, { questions: training !== undefined });
+    const needs = { questions: training !== undefined, heldout: training?.evaluate === true };
+    await prepareLog({ ...config, kafkaBrokers: this.#addresses.kafkaBrokers }, logger, needs);
   }
 
   async #startStore(): Promise<void> {

@@ -4,11 +4,23 @@ import { migrate, type AppliedMigration } from '../../clickhouse/migrate.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { topicPlanOf } from '../../kafka/topics/topics.ts';
 import { connectLog, connectWarehouse } from './connections.ts';
-import { ensureQuestions } from './questions.ts';
+import { ensureQuestions, noQuestionsOf } from './questions.ts';
 import { untilServing } from './serving.ts';
 
+/** Which questions a run needs. */
+interface QuestionNeeds {
+  /** True to train on the configured set. */
+  readonly questions: boolean;
+  /** True to evaluate on its held-out questions: a set without any is an error before a run trains for hours. */
+  readonly heldout?: boolean;
+}
+
 /** Creates topics and schemas and, unless nothing is to be trained, the configured question set. */
-export async function prepareLog(config: Config, logger: Logger, { questions } = { questions: true }): Promise<void> {
+export async function prepareLog(
+  config: Config,
+  logger: Logger,
+  { questions, heldout = false }: QuestionNeeds = { questions: true },
+): Promise<void> {
   const connection = await connectLog({ config, clientId: 'prepare', logger });
   const { kafka, events, registry } = connection;
   try {
@@ -17,8 +29,9 @@ export async function prepareLog(config: Config, logger: Logger, { questions } =
     const source = { log: kafka.reader(), events };
     const writer = () => kafka.writer();
     const ensure = questions ? ensureQuestions(source, writer, config.dataset) : undefined;
-    const [count] = await Promise.all([ensure, registry.ensurePublished()]);
-    logger.info(count === undefined ? {} : { dataset: config.dataset, questions: count }, 'the log is prepared');
+    const [splits] = await Promise.all([ensure, registry.ensurePublished()]);
+    if (heldout && splits?.includes('heldout') === false) throw noQuestionsOf(config.dataset, 'heldout');
+    logger.info(splits === undefined ? {} : { dataset: config.dataset, questions: splits.length }, 'the log is prepared');
   } finally {
     await connection.close();
   }

@@ -28,17 +28,23 @@ async function readSet<T>(
 export const readQuestions = async (source: QuestionSource, dataset: string): Promise<readonly QuestionAccepted[]> =>
   (await readSet(source, dataset, (question) => question)).current();
 
+type QuestionSplit = QuestionAccepted['split'];
+
 /**
- * Writes a built-in set when the log does not have all of it; returns its number of questions. Rejected candidates are written last, so
- * that finding one of them means that all accepted ones are there.
+ * Writes a built-in set when the log does not have all of it; returns the split of each of its questions. Rejected candidates are written
+ * last, so that finding one of them means that all accepted ones are there.
  */
-export async function ensureQuestions(source: QuestionSource, writer: () => Promise<EventWriter>, dataset: string): Promise<number> {
-  const set = await readSet(source, dataset, ({ question_id: id }) => id);
-  if (set.all().length > 0 && set.refused() > 0) return set.current().length;
+export async function ensureQuestions(
+  source: QuestionSource,
+  writer: () => Promise<EventWriter>,
+  dataset: string,
+): Promise<readonly QuestionSplit[]> {
+  const set = await readSet(source, dataset, ({ split }) => split);
+  if (set.all().length > 0 && set.refused() > 0) return set.current();
   const { writeBuiltIn } = await import('./built-in-questions.ts');
   const written = await writeBuiltIn(dataset, { occurredAt: Date.now() * 1000, producer: 'questions' });
   if (written === undefined) {
-    if (set.all().length > 0) return set.current().length;
+    if (set.all().length > 0) return set.current();
     throw new PlatformError(
       'NOT_FOUND',
       `reading question set ${dataset}: the log has none of it; import it with \`turnstream questions import --dataset ${dataset} <file>\``,
@@ -53,8 +59,14 @@ export async function ensureQuestions(source: QuestionSource, writer: () => Prom
   } finally {
     await open.close();
   }
-  return written.accepted.length;
+  return written.accepted.map(({ split }) => split);
 }
+
+export const noQuestionsOf = (dataset: string, split: string): PlatformError =>
+  new PlatformError(
+    'NOT_FOUND',
+    `evaluating: set ${dataset} has no ${split} questions; import some with \`turnstream questions import --dataset ${dataset} --split ${split} <file>\`, or start with --no-eval`,
+  );
 
 /** Appends events in batches of one request each. */
 export async function appendAll(writer: EventWriter, events: readonly OutgoingEvent[]): Promise<void> {

@@ -212,7 +212,13 @@ describe('roles', { timeout: 120_000 }, () => {
     const imported = await command(env, 'questions', 'import', file, '--dataset', 'mine', '--skip-bad-lines');
     expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('1 question imported, 1 line skipped') as string });
     expect((await command(env, 'questions', 'list')).out).toContain('mine\ttrain\t1\n');
-    await prepareLog({ ...config, dataset: 'mine' }, silentLogger);
+    const mine = { ...config, dataset: 'mine' };
+    await prepareLog(mine, silentLogger);
+    await expect(prepareLog(mine, silentLogger, { questions: true, heldout: true })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('--no-eval') as string,
+    });
+    await prepareLog(config, silentLogger, { questions: true, heldout: true });
     expect((await command(env, 'questions', 'write')).out).toBe('2000 questions\n');
     const asked = { run: RUN, policy: 0, dataset: 'mine', split: 'heldout', questions: 1, samples: 1 } as const;
     const none = start('evaluator', config, evaluatorRole({ ...asked, onCompleted: () => undefined }));

@@ -14,7 +14,8 @@ import { withLog } from '../../app/open/with-log.ts';
 export const writeSetOf = (recipe: Config['recipe'], config: Config, logger: Logger): Promise<number> =>
   withLog({ config, logger, purpose: 'questions write' }, async ({ kafka, events }) => {
     await kafka.topics.apply(topicPlanOf(config));
-    return ensureQuestions({ log: kafka.reader(), events }, () => kafka.writer(), datasetOf[recipe]);
+    const written = await ensureQuestions({ log: kafka.reader(), events }, () => kafka.writer(), datasetOf[recipe]);
+    return written.length;
   });
 
 export interface ImportFile {

@@ -184,7 +184,7 @@ type RewardRow = Pick<RunSummary, 'reward_all_first_20' | 'reward_all_last_20'>;
 const NO_REWARD: RewardRow = { reward_all_first_20: null, reward_all_last_20: null };
 
 const REWARD_OF_ALL = `
-  WITH (SELECT max(step) FROM steps WHERE run_id = {run:String}) AS newest
+  WITH (SELECT maxOrNull(step) FROM steps WHERE run_id = {run:String}) AS newest
   SELECT avgOrNullIf(mean, step <= 20) AS reward_all_first_20, avgOrNullIf(mean, step > newest - 20) AS reward_all_last_20
   FROM (
     SELECT step, avg(reward) AS mean FROM outcomes

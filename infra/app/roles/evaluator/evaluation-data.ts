@@ -8,7 +8,7 @@ import { readDataset, type Dataset, type DatasetFormat } from '../../../../produ
 import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
 import { deriveSeed } from '../../../../streams/core/random.ts';
 import { parquetLines } from '../../../clickhouse/parquet-lines.ts';
-import { readQuestions, type QuestionSource } from '../../open/questions.ts';
+import { noQuestionsOf, readQuestions, type QuestionSource } from '../../open/questions.ts';
 
 /** The questions of one evaluation. */
 export interface EvaluationData {
@@ -95,10 +95,7 @@ export async function dataOfSet(
 ): Promise<EvaluationData> {
   const all = (await readQuestions(source, dataset)).filter((question) => question.split === split);
   if (all.length > 0) return { dataset, split, questions: chosen(all, questions), mostQuestions: questions };
-  throw new PlatformError(
-    'NOT_FOUND',
-    `evaluating: set ${dataset} has no ${split} questions; import some with \`turnstream questions import --dataset ${dataset} --split ${split} <file>\`, or start with --no-eval`,
-  );
+  throw noQuestionsOf(dataset, split);
 }
 
 /** A sample that stays the same: each question has a fixed rank, so that rejecting one lets only one other take its place. */
