@@ -28,8 +28,6 @@ async function readSet<T>(
 export const readQuestions = async (source: QuestionSource, dataset: string): Promise<readonly QuestionAccepted[]> =>
   (await readSet(source, dataset, (question) => question)).current();
 
-type QuestionSplit = QuestionAccepted['split'];
-
 /**
  * Writes a built-in set when the log does not have all of it; returns the split of each of its questions. Rejected candidates are written
  * last, so that finding one of them means that all accepted ones are there.
@@ -38,7 +36,7 @@ export async function ensureQuestions(
   source: QuestionSource,
   writer: () => Promise<EventWriter>,
   dataset: string,
-): Promise<readonly QuestionSplit[]> {
+): Promise<readonly QuestionAccepted['split'][]> {
   const set = await readSet(source, dataset, ({ split }) => split);
   if (set.all().length > 0 && set.refused() > 0) return set.current();
   const { writeBuiltIn } = await import('./built-in-questions.ts');

@@ -62,11 +62,13 @@ export function evaluateCommand(context: CommandContext): Command {
     .description('evaluate a policy on held-out questions or benchmark files, and record the scores')
     .option('--run <run>', 'run whose policy answers; not needed with --policy llm or module', runSlug)
     .option('--data <files...>', 'benchmark files; one evaluation each')
-    .option(
-      '--policy <policy>',
-      'a version, newest, llm (the language model at TURNSTREAM_LLM_URL), or module (TURNSTREAM_POLICY_MODULE)',
-      policyOf,
-      -1,
+    .addOption(
+      new Option(
+        '--policy <policy>',
+        'a version, newest, llm (the language model at TURNSTREAM_LLM_URL), or module (TURNSTREAM_POLICY_MODULE)',
+      )
+        .argParser(policyOf)
+        .default(-1, 'newest'),
     )
     .option('--dataset <dataset>', 'question set (default: the one that the run trains on)', datasetSlug)
     .addOption(new Option('--split <split>', 'split of the question set').choices(['heldout', 'train']).default('heldout'))

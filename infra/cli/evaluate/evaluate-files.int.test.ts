@@ -101,7 +101,7 @@ it('answers, judges, resumes, shows and compares', { timeout: 300_000 }, async (
 
   const first = await command(env, 'evaluate', ...flags, '--format', 'json', '--out', join(dir, 'result.csv'));
   expect(first).toMatchObject({ code: 0 });
-  expect(first.error).toMatch(/^gaia: 1 rows have an attachment, which agents do not see, and are left out; 2 questions remain; .*\n$/);
+  expect(first.error).toMatch(/^gaia: left out because agents do not see attachments: 1 question, 2 remain; .*\n$/);
   const printed = JSON.parse(first.out) as Printed;
   expect(printed.evaluations).toMatchObject([
     {

@@ -7,6 +7,7 @@ import {
   type ScoreName,
   type Percentiles,
 } from '../../../streams/evaluation/figures.ts';
+import { counted } from '../../../streams/run/ending.ts';
 
 export const evaluationFormats = ['table', 'json', 'csv'] as const;
 export type EvaluationFormat = (typeof evaluationFormats)[number];
@@ -161,7 +162,7 @@ function tableOf(lines: readonly EvaluationLine[]): string {
     ...(flats.length > 1 ? ['average'] : []),
   ];
   const ids = lines.map(
-    ({ dataset, evaluation_id: id, left_out: left }) => `${dataset}: ${id}${left === 0 ? '' : `, ${left} rows not asked`}\n`,
+    ({ dataset, evaluation_id: id, left_out: left }) => `${dataset}: ${id}${left === 0 ? '' : `, ${counted(left, 'row')} not asked`}\n`,
   );
   const table = columns([['', ...names], ...rows.map(([label, of]) => [label, ...all.map(of)])]);
   return [table, ...lines.map(levelTable), '\n', ...ids].join('');

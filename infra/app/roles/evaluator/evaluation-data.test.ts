@@ -76,11 +76,14 @@ describe('a file', () => {
     const row = (file_name: string, at: number) => JSON.stringify({ Question: `q${at}`, 'Final answer': 'a', file_name });
     const path = file('GAIA/validation.jsonl', ['', 'a.png', ''].map(row).join('\n'));
     const left = await dataOfFile(path, { skipBadRows: false });
-    expect(left).toMatchObject({ leftOut: 1, notes: [expect.stringContaining('gaia: 1 rows have an attachment')] });
+    expect(left).toMatchObject({
+      leftOut: 1,
+      notes: [expect.stringContaining('gaia: left out because agents do not see attachments: 1 question, ')],
+    });
     const asked = await dataOfFile(path, { skipBadRows: false, withAttachments: true });
-    expect(asked).toMatchObject({ leftOut: 0, notes: [expect.stringContaining('asked without it')] });
+    expect(asked).toMatchObject({ leftOut: 0, notes: [expect.stringContaining('asked without their attachments')] });
     expect(asked.questions).toHaveLength(3);
     const bad = await dataOfFile(file('GAIA/dev.jsonl', `${row('', 1)}\n{}\n`), { skipBadRows: true });
-    expect(bad).toMatchObject({ leftOut: 1, notes: ['gaia: 1 bad rows are left out'] });
+    expect(bad).toMatchObject({ leftOut: 1, notes: ['gaia: left out as unreadable: 1 row'] });
   });
 });

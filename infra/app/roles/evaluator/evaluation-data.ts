@@ -7,6 +7,7 @@ import { datasetColumns } from '../../../../producers/evaluations/dataset-row.ts
 import { readDataset, type Dataset, type DatasetFormat } from '../../../../producers/evaluations/read-dataset.ts';
 import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
 import { deriveSeed } from '../../../../streams/core/random.ts';
+import { counted } from '../../../../streams/run/ending.ts';
 import { parquetLines } from '../../../clickhouse/parquet-lines.ts';
 import { noQuestionsOf, readQuestions, type QuestionSource } from '../../open/questions.ts';
 
@@ -83,9 +84,12 @@ function openingOf(file: string): { readonly open: () => AsyncIterable<Uint8Arra
 
 function notesOf(dataset: string, { bad, attached, questions }: Dataset, asked: boolean): readonly string[] {
   const rows = asked
-    ? `${attached} of its questions have an attachment, which agents do not see; they are asked without it`
-    : `${attached} rows have an attachment, which agents do not see, and are left out; ${questions.length} questions remain; --with-attachments asks the others without it`;
-  return [...(attached === 0 ? [] : [`${dataset}: ${rows}`]), ...(bad === 0 ? [] : [`${dataset}: ${bad} bad rows are left out`])];
+    ? `asked without their attachments, which agents do not see: ${counted(attached, 'question')}`
+    : `left out because agents do not see attachments: ${counted(attached, 'question')}, ${questions.length} remain; --with-attachments asks all of them, without attachments`;
+  return [
+    ...(attached === 0 ? [] : [`${dataset}: ${rows}`]),
+    ...(bad === 0 ? [] : [`${dataset}: left out as unreadable: ${counted(bad, 'row')}`]),
+  ];
 }
 
 /** The questions of one split of a set on the log, up to a maximum number. */
