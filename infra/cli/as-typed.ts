@@ -1,7 +1,7 @@
 import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
-/** Commands in help texts and messages: in backquotes, or in an example. */
-const COMMAND = /(`|^ {2}\$ |^Usage: )turnstream(?= )/gm;
+/** Commands in help texts and messages: in backquotes, in an example, after its variables, or after another command. */
+const COMMAND = /(`|^ {2}\$ (?:[A-Z_]+=\S+ )*|^Usage: | (?:&&|\|) )turnstream(?= )/gm;
 
 /** Text for people, with the commands in it as its reader can paste them: when npm started this program, it may not be on the path. */
 export const asTyped = (text: string, env: ProcessEnv): string =>

@@ -60,6 +60,12 @@ describe('commands', () => {
     expect(out).toMatch(new RegExp(`\\$ .*turnstream ${words}`));
   });
 
+  it.each(leaves.map(({ words }) => words.join(' ')))('can be pasted from the help of %s where npm started the program', async (words) => {
+    const { out } = await command({ TURNSTREAM_DATA_DIR: dataDir, npm_command: 'exec' }, ...words.split(' '), '--help');
+    const examples = out.split('\n').filter((line) => line.startsWith('  $ '));
+    expect(examples.filter((line) => /(?<!npx )\bturnstream [a-z]/.test(line))).toEqual([]);
+  });
+
   it.each([
     'up --workers 0',
     'up --steps many',
