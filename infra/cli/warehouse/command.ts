@@ -51,7 +51,9 @@ function fillCommand(context: CommandContext): Command {
             line.show(`${done} of ${of} records stored`);
           },
         });
-        if (!complete) context.exit(exitCodes.interrupted);
+        line.end();
+        if (complete) context.out('every record of the log is stored\n');
+        else context.exit(exitCodes.interrupted);
       } finally {
         line.end();
         interrupts.close();
