@@ -77,7 +77,7 @@ describe('codec', () => {
 describe('a type that is decoded late', () => {
   const late = createCodec({ late: ['TurnRecorded'] });
 
-  it('is checked at once and decoded when its event is asked for', () => {
+  it('is checked at once and decoded when its event is accessed', () => {
     for (let time = 0; time < 30; time += 1) {
       const value = encode('TurnRecorded', randomOf(latestSchema('TurnRecorded').schema));
       const [whole, found] = [codec.decode(value), late.decode(value)];
@@ -90,7 +90,7 @@ describe('a type that is decoded late', () => {
     }
   });
 
-  it('is plain whichever version wrote it', () => {
+  it('has plain bytes for every published version of its schema', () => {
     for (const { schema } of publishedSchemas.filter(({ name }) => name === 'TurnRecorded')) {
       const value = frame(contentId(schema), parse(schema).toBuffer(randomOf(schema)));
       const [whole, found] = [codec.decode(value), late.decode(value)];
@@ -100,7 +100,7 @@ describe('a type that is decoded late', () => {
     }
   });
 
-  it('is plain when a later version wrote it that a registry knows', () => {
+  it('has plain bytes for a later version that was learned from a registry', () => {
     const learner = createCodec({ late: ['TurnRecorded'] });
     const newest = JSON.parse(latestSchema('TurnRecorded').schema) as { readonly fields: readonly object[] };
     const later = JSON.stringify({ ...newest, fields: [{ name: 'first', type: 'string', default: '' }, ...newest.fields] });
@@ -118,7 +118,7 @@ describe('a type that is decoded late', () => {
 
   it('is encoded anew when it is not plain; every other type is decoded at once', () => {
     const value = encode('TurnRecorded', { ...(randomOf(latestSchema('TurnRecorded').schema) as object), event_id: 'x' });
-    // No UTF-8.
+    // Not valid UTF-8.
     value[6] = 0xff;
     const found = late.decode(value);
     expect(found).toMatchObject({ ok: true, value: { event: { event_id: '\ufffd' } } });
@@ -144,7 +144,7 @@ describe('learning the schemas of others', () => {
     expect(learner.typeOfId(5)).toBe('WorkerHeartbeat');
   });
 
-  it('remembers one that does not fit, and learns no other types', () => {
+  it('remembers an incompatible schema, and learns no schema of other types', () => {
     const learner = createCodec();
     const unreadable = JSON.stringify({ ...parsed, fields: [{ name: 'event_id', type: 'int' }] });
     expect(learner.learn(6, unreadable)).toBe(false);

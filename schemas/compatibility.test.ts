@@ -48,7 +48,7 @@ describe('FULL_TRANSITIVE', () => {
     expect(outcome).toMatchObject({ kind: 'incompatible', reason: expect.stringContaining(`field ${path}: `) as string });
   });
 
-  it('says when a text is no schema', () => {
+  it('reports a text that is not a schema', () => {
     expect(compatibilityOf('{', [])).toMatchObject({ kind: 'invalid' });
     expect(compatibilityOf('{"type":"nothing"}', [])).toMatchObject({ kind: 'invalid' });
     expect(compatibilityOf(record([a]), ['{'])).toMatchObject({ kind: 'incompatible', version: 0 });

@@ -104,7 +104,7 @@ describe('a layout', () => {
         const damaged = bytes.subarray(0, bytes.length - (cut > 1 ? 0 : cut));
         if (!layout.fits(damaged, 0)) return;
         fitting += 1;
-        // Numbers may be longer than they need to be; what they say is the same.
+        // Numbers may be encoded in more bytes than needed; their values are the same.
         expect(type.fromBuffer(type.toBuffer(type.fromBuffer(damaged)))).toEqual(type.fromBuffer(damaged));
       }),
       { numRuns: 2_000 },
@@ -136,7 +136,7 @@ describe('a layout', () => {
     expect(fits(ints, number([8, 2, 4, 0]))).toBe(false);
     expect(fits(ints, number([4, 2, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]))).toBe(true);
     expect(fits(ints, number([4, 2, 0xff, 0xff, 0xff, 0xff, 0x1f, 0]))).toBe(false);
-    // The same list, its block said to have two bytes.
+    // The same list, in a block with a negative count, which is followed by the size of the block in bytes.
     expect(fits(ints, number([3, 4, 2, 4, 0]))).toBe(false);
     expect(fits(ints, number([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 2]))).toBe(false);
     const floats = record({ type: 'array', items: 'float' });

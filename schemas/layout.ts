@@ -158,7 +158,7 @@ function checkText(cursor: Cursor): boolean {
   return true;
 }
 
-/** A number of at most `whole` bytes, or with one more byte of at most `last`. */
+/** Accepts a number of at most `whole` bytes, or of one more byte if that byte is at most `last`. */
 const checkNumber =
   (whole: number, last: number): ValueSkipper =>
   (cursor) => {

@@ -32,7 +32,7 @@ const primitives: ReadonlyMap<string, Bound> = new Map<string, Bound>([
   ['bytes', (bytes) => length(bytes) + COUNT_BYTES],
 ]);
 
-/** Exact, since token ids take half of their bound. */
+/** The exact size, because token ids take only half of their upper bound. */
 function integersBytes(values: readonly number[]): number {
   let bytes = 0;
   for (const value of values) {

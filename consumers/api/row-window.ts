@@ -71,7 +71,7 @@ export function windowOf(run: string, before: FoldedTables, until: FoldedTables)
   };
 }
 
-/** Some columns of the rows of a table that fulfill a condition, with `state`: `WAS` or `IS`. A row from before is returned with each. */
+/** Selects rows that fulfill a condition, with `state`: `WAS` or `IS`. A row that was added before is returned twice, once with each. */
 export type RowsOfState = (table: string, columns: string, condition?: string) => string;
 
 /** The rows of the attempts that have rows to add, before and after these are added. */

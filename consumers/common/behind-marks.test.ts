@@ -5,7 +5,7 @@ import { behindMarks } from './behind-marks.ts';
 const place = fc.record({ partition: fc.nat(4), offset: fc.nat(50) });
 const marks = fc.uniqueArray(place, { selector: ({ partition }) => partition, maxLength: 5 });
 
-it('holds for every row that no mark covers', () => {
+it('the condition holds for every row that no mark covers', () => {
   fc.assert(
     fc.property(marks, place, (known, row) => {
       const { mark_least: least = 0, mark_most: most = 0 } = behindMarks(known).params;
@@ -16,7 +16,7 @@ it('holds for every row that no mark covers', () => {
   );
 });
 
-it('leaves out the rows that the marks of all partitions cover', () => {
+it('the condition excludes the rows that the marks of all partitions cover', () => {
   const { params } = behindMarks([1, 0].map((partition) => ({ partition, offset: 100 + partition })));
   expect(params).toEqual({ mark_least: 100, mark_most: 1 });
 });

@@ -26,7 +26,7 @@ export class DeadLettersWorld {
   /** The next commit succeeds, but its response is lost. */
   loseAnswer = false;
 
-  /** Decodes what the codec knows; a record with a schema id that was registered later reads as a valid turn. */
+  /** Decodes records with the codec; a record whose schema id was passed to `register` reads as a valid turn. */
   readonly events: EventReader = {
     read: (record) => {
       if (record.value === null || !this.#known.has(record.value.readUInt32BE(1))) return reader.read(record);

@@ -68,7 +68,7 @@ describe('a retry', () => {
     expect(world.returned()).toEqual([]);
   });
 
-  it('leaves ledger entries, tasks that were read, and shortened records, even if it is forced', async () => {
+  it('leaves ledger entries, tasks that workers have read, and shortened records, even if it is forced', async () => {
     await world.bury(world.put('training', value));
     await world.bury(world.put('tasks', value), { reason: 'refused', table: 'turns' });
     await world.bury(world.put('rollouts', frame(7, Buffer.alloc(50))), { maxBytes: 10 });

@@ -1,5 +1,5 @@
-// Exported token-level rows: for each trajectory that counts, the rows that a trainer would read. The code that makes the rows of a batch
-// makes them from the columns of its turns.
+// Exported token-level rows: for each trajectory that counts, the rows that a trainer would read. They are built by the same code as the
+// rows of a batch, but from the columns of the table of turns.
 import { groupAdvantages } from '../../streams/advantage/advantage.ts';
 import { listOf } from '../../streams/rows/keep-turn.ts';
 import { rowsOf, type TokenRow } from '../../streams/rows/row.ts';

@@ -33,7 +33,7 @@ export interface CommitDeps {
   readonly reach?: ReachPoint;
 }
 
-/** A batch that is being trained on. */
+/** A batch with its staleness, advantages, and hash: to be trained on, collected, or compared in a replay. */
 export interface PreparedBatch {
   readonly groups: readonly Group[];
   readonly trajectories: readonly AccountedTrajectory[];

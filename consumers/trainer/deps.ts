@@ -136,13 +136,13 @@ export interface Loop {
   /** The newest snapshot: records that had been folded, when it was taken, and how long that took. */
   snapshot: { readonly folded: number; readonly atMs: number; readonly tookMs: number } | undefined;
   isKeeping: boolean;
-  /** The warning that most is discarded has been given and still holds. */
+  /** The warning that most trajectories are discarded has been given and still holds. */
   toldWaste: boolean;
   /** Warning shown to users; empty if none. */
   warning: string;
   /** No more groups are requested. */
   ending: boolean;
-  /** The trainer has sent the lineage of the end, so it has received the last response. */
+  /** The external trainer has sent the final lineage, so it has received the response to its last commit. */
   heardEnd: boolean;
   /** Of batches that an external trainer has leased, by batch id. */
   readonly leaseTimes: Map<string, LeaseTimes>;

@@ -55,7 +55,7 @@ async function readKnown(
   const found = own === undefined ? 'none' : await readFrom(source, own);
   if (typeof found !== 'string') return found;
   const start = await index.startOf(source.runId);
-  // The index is invalid if the topic was recreated since, or if Kafka knows the group of the run.
+  // An indexed start beyond the end means that the topic was recreated. 'none' from the index is wrong if the run has committed a start.
   if (start === undefined) return own === undefined ? 'none' : 'elsewhere';
   const indexed = start.training > ends.training ? 'elsewhere' : await readFrom(source, start);
   return indexed === 'none' && own !== undefined ? 'elsewhere' : indexed;

@@ -1,5 +1,5 @@
-// Decides when a run ends by itself, and what its last entry says: all steps are made, all batches are collected, or the run is not worth
-// continuing.
+// Decides when a run ends by itself (its steps are made, its batches are collected, or it is not worth continuing), and writes its last
+// entry.
 import { endingText, type Ended, type EndReason } from '../../streams/run/ending.ts';
 import { judgeWaste, type Waste } from '../../streams/run/waste.ts';
 import { releaseEntries } from './external/leases.ts';
@@ -21,7 +21,7 @@ export function endOf(life: TrainerLife): RunEnd | undefined {
   return verdict.kind === 'hopeless' ? { reason: verdict.reason, waste: verdict.waste } : undefined;
 }
 
-/** The last entry, and the message for users. */
+/** Appends the last entry, and reports the end to users. */
 export async function finishRun(life: TrainerLife, end: RunEnd): Promise<TrainerEnd> {
   const { counters, version } = life.state;
   const { admittedTrajectories: admitted, trainedTrajectories: trained, collectedTrajectories: collected } = counters;

@@ -110,7 +110,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
       if (isAsking || monotonic() - askedMs < lookEveryMs(silenceMs)) return;
       isAsking = true;
       askedMs = monotonic();
-      // an outage shows in the feed, and here as a gap
+      // the feed reports an outage; here it counts as a gap
       ask()
         .catch(() => undefined)
         .finally(() => {

@@ -17,7 +17,7 @@ import { progressOf, reportBatch } from './report-batch.ts';
 import { tellWaste } from './tell-waste.ts';
 
 const TICK_MS = 200;
-/** Plans without a step wait this long, so that a burst of finished groups costs one transaction. */
+/** Minimum time between two plans without a step, so that a burst of finished groups costs one transaction. */
 const PLAN_INTERVAL_MS = 40;
 
 /** A snapshot is due after this many records; a restart folds them again in less than a second on two cores. */
@@ -122,7 +122,7 @@ async function collect(life: TrainerLife, loop: Loop): Promise<void> {
   loop.lookDue = false;
 }
 
-/** Collects ready groups in a run that makes no steps. */
+/** Ends the run. A run that makes no steps first collects its ready groups, unless it has all of its batches. */
 async function finish(life: TrainerLife, loop: Loop, end: RunEnd): Promise<TrainerEnd> {
   loop.ending = true;
   if (collects(life) && end.reason !== 'collected') await collect(life, loop);

@@ -33,7 +33,7 @@ const CLAIM_TRIES = 5;
 
 const PARTITION = 0;
 
-/** Where the policies of the run begin, with the claim as metadata. The claim itself does not say where the ledger begins. */
+/** Where the policies of the run begin, with the claim as metadata. A claim commits no offset of `training`. */
 export const claimAt = (offset: number, claim: string): Position & { readonly metadata: string } => ({
   ...{ topic: 'policies', partition: PARTITION, offset },
   metadata: claim,

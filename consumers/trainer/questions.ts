@@ -36,7 +36,7 @@ export async function loadTrainingQuestions({ log, events }: QuestionDeps, datas
     read += 1;
   };
   for await (const batch of batchesOf(log, 'questions')) await fold(batch);
-  // sorted, so that the order of acceptance does not matter; later questions are for later runs
+  // sorted, so that the order of acceptance does not matter; questions that are accepted later are used from the next start on
   const all: readonly AskedQuestion[] = set
     .all()
     .flatMap(({ isTraining, asked }) => (isTraining ? [asked] : []))

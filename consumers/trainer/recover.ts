@@ -140,6 +140,6 @@ async function readTasks({ log, events, runId }: LedgerSearchOptions, state: Run
   }
 }
 
-/** A group that is neither open nor remembered as closed was closed long ago: after a cut its tasks are read again. */
+/** False for a group that is neither open nor remembered as closed: it was closed long ago, and a cut makes its tasks be read again. */
 const isKnown = ({ admitted, closed }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
   purpose !== 'train' || admitted.has(id) || closed.has(id);

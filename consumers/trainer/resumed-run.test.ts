@@ -104,7 +104,7 @@ describe('the settings of a run that is resumed', () => {
     await expect(runTrainer(rig.deps({ workerSettings: fewer }), never)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
   });
 
-  it('include the code of a module where both sides know it, and no addresses', () => {
+  it('include the hash of a module if both sides have it, and no addresses', () => {
     const module = { policy: 'module', policyModule: 'agent.mjs' };
     const run = (workers: object) => ({ run_id: 'r', settings: JSON.stringify({ workers }) });
     const recorded = run({ ...module, policy_sha256: 'aa', retrievalUrl: 'sha256:1' });

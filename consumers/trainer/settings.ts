@@ -72,7 +72,7 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
   throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);
 }
 
-/** The recorded settings. */
+/** The recorded values of the settings in REQUESTED, without the names of rewards. */
 function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
   const { requests } = recordOf(recorded);
   if (!isObject(requests)) return {};

@@ -31,7 +31,7 @@ export function packSnapshot({ state, start }: RunSnapshot): Buffer {
   return Buffer.concat([hashOf(body), body]);
 }
 
-/** Returns undefined for a snapshot of another version or run. */
+/** Returns undefined for a snapshot that is damaged, or of another format or run. */
 export function unpackSnapshot(bytes: Buffer, runId: string): RunSnapshot | undefined {
   const body = bytes.subarray(HASH_BYTES);
   if (!hashOf(body).equals(bytes.subarray(0, HASH_BYTES))) return undefined;

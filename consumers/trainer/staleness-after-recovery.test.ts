@@ -3,8 +3,8 @@
 // far above its limit.
 //
 // The scenario: rollouts are fast and training is slow, so admitted groups wait in the queue and become stale there. It runs with the real
-// fold, admission, and commits, and with a restart at any step: once as implemented, and once with a count that restarts at zero. It must
-// break the bound; otherwise this test would prove nothing.
+// fold, admission, and commits, and with a restart at any step: once as implemented, and once with a count that restarts at zero. The
+// latter must break the bound; otherwise this test would prove nothing.
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';

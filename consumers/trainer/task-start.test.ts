@@ -11,7 +11,7 @@ import { placeWorkers } from './task-start.ts';
 const GROUP = 'memory.workers.run-a';
 const here = (offset: number) => ({ partition: 0, offset });
 
-/** What happened to a claimed task: its worker started it, or was lost first; the task was given up; or its group is closed. */
+/** The fate of a claimed task: started, lost with its worker before the start, given up, in a closed group, or for another purpose. */
 type ClaimFate = 'started' | 'lost' | 'given-up' | 'closed' | 'other-purpose';
 const claims: fc.Arbitrary<ClaimFate> = fc.constantFrom('started', 'lost', 'given-up', 'closed', 'other-purpose');
 

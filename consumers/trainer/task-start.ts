@@ -5,8 +5,8 @@
 //
 // Tasks of a partition are claimed in order, so the unclaimed ones are the last: the start is after the last task that must have been
 // claimed, because its group is closed, its attempt was started or given up, or its purpose is another one. Claims that were lost at the
-// very end are thereby repeated, once; lost claims before it come back as the next attempts, as always; evaluations repeat their requests
-// by themselves.
+// very end are thereby repeated, once; claims that were lost before the start come back as the next attempts, as always; evaluations repeat
+// their requests by themselves.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type {
   EventRead,
@@ -61,7 +61,7 @@ async function unclaimedFrom({ state, log, events }: TaskStartDeps, partitions: 
 function isPassed(state: RunState, read: EventRead): boolean {
   if (!read.ok || read.value.type !== 'TrajectoryRequested') return true;
   const task = read.value.event;
-  // the workers of the run do not take tasks of others, which say nothing about their claims
+  // tasks with an addressee are for other workers, so they say nothing about the claims of the run's own
   return task.addressee === '' && !mayBeUnclaimed(state, task);
 }
 

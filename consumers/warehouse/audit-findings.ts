@@ -97,7 +97,7 @@ export class AuditFindings {
     this.#tallies.add(tally);
   }
 
-  /** Adds rows that belong to no slice; they are counted at once. */
+  /** Sets the tally of rows that belong to no slice. One query counts all of them, so a resumed audit replaces the tally. */
   stray(tally: Tally): void {
     this.#tallies.put(tally);
   }

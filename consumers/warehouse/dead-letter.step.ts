@@ -34,7 +34,7 @@ const STEP = 'warehouse';
 const ERROR_CHARS = 2_000;
 /** Limit for the key, and for all headers together, far above legitimate sizes. */
 const SIDE_BYTES = 100_000;
-/** Limit for the Kafka key of a letter; `original_key` has the whole key. */
+/** Limit for the Kafka key of a letter; `original_key` has up to SIDE_BYTES of the key. */
 const KEY_BYTES = 1_000;
 
 /** Passes an event that can be decoded and is on the topic of its type. */

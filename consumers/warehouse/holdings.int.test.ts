@@ -30,7 +30,7 @@ holdingsContract('over the embedded store', async () => {
   return { store, holdings: createHoldings(store) };
 });
 
-/** An insert whose sender stops in the middle of its rows, once the server has received them; `answer` follows `goOn`. */
+/** An insert whose sender stops after its first row, once the server has received it. `goOn` sends the rest; `answer` is the status. */
 async function halfInsert(id: string, database: string): Promise<{ readonly goOn: () => void; readonly answer: Promise<number> }> {
   const query = encodeURIComponent('insert into heartbeats (worker_id, _topic, _partition, _offset) format JSONEachRow');
   const line = (offset: number): string => `${JSON.stringify({ worker_id: id, _topic: 'rollouts', _partition: 3, _offset: offset })}\n`;

@@ -9,6 +9,8 @@ export const TURNS_OF_LARGE_RUN = 200_000;
 /** Blocks of a run that may still grow. */
 export const OPEN_BLOCKS = 2;
 const TURNS_AT_ONCE = 100_000;
+/** Blocks that one query lists. */
+const MOST_BLOCKS = 64;
 
 interface RunBlock {
   readonly run_id: string;
@@ -31,7 +33,7 @@ export class ToolFigureKeeper {
     const open = await store.query<RunBlock>(
       `select run_id, block, turns from (${allToolBlocksSql}) where block <= newest - ${OPEN_BLOCKS}
          and (run_id, block, turns) not in (select run_id, block, turns from tool_figures)
-       order by run_id, block limit 64`,
+       order by run_id, block limit ${MOST_BLOCKS}`,
       { params: { least: this.#least }, settings },
     );
     const run = open[0]?.run_id ?? '';
@@ -48,7 +50,7 @@ export class ToolFigureKeeper {
       return own.length === 0 ? [emptyRow(run, { block, turns })] : own.map((row): Row => rowOf(run, turns, row));
     });
     await store.insert('tool_figures', made, `tools-${run}-${blocks.map(({ block, turns }) => `${block}:${turns}`).join('-')}`);
-    return { kept: blocks.length, isBehind: blocks.length < open.length };
+    return { kept: blocks.length, isBehind: blocks.length < open.length || open.length === MOST_BLOCKS };
   }
 }
 

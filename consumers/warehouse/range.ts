@@ -53,7 +53,7 @@ interface PartitionSegment<E extends RangeEntry> {
   next: number;
   readonly entries: E[];
   bytes: number;
-  /** When its first record arrived. */
+  /** When its first record or marker arrived. */
   sinceMs: number;
   closed: boolean;
 }

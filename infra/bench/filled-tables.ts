@@ -34,7 +34,7 @@ export async function fillTables(world: TablesWorld, site: BenchSite, { runs, tu
   for (const run of Object.keys(runs)) await writeLedgerRows(world.store, run);
 }
 
-/** Writes turns at `rate` per second until it is stopped. Its run is always new: in a kept directory, others would be repeats. */
+/** Writes turns at `rate` per second until stopped. The run is always new: turns of an old run in a kept directory would be repeats. */
 export async function startLoad(world: TablesWorld, load: { readonly rate: string; readonly turnBytes: string }): Promise<RunningCommand> {
   const run = `beside-${Date.now().toString(36)}`;
   const running = world.begin('load', '--rate', load.rate, '--turn-bytes', load.turnBytes, '--run', run);

@@ -87,7 +87,7 @@ async function synthesize(home: BenchHome, count: string): Promise<Made> {
   return { synthesis: JSON.parse(printed) as SynthesisReport, checked: JSON.parse(checked) as CheckReport };
 }
 
-/** The independent check counts the look-ups. */
+/** The look-ups are counted by `questions check`, which is independent of the writer. */
 function synthesisTargets({ synthesis, checked }: Made): BenchReport['targets'] {
   const { accepted, seconds, directRight, directSamples } = synthesis;
   const { faults, lookups } = checked;

@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
 
 const MB = 1e6;
 const MB_OF_TARGET = 600;
-/** 100 of 128; the others read pages or are mistakes. */
+/** Tool calls that each trajectory must make: 100 in 128 turns; in the others, the model reads pages or makes mistakes. */
 const CALLS_OF_TARGET = Math.max(1, (flags.quick ? 32 : Number(flags.turns)) - 28);
 const TOKENS_OF_TARGET = 150_000;
 const RUN = 'llm-memory';

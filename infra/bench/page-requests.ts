@@ -22,7 +22,7 @@ export interface PageRequests {
 
 /** Endless streams, the caller's own session, and rows of a leased batch, which only runs of an external trainer have. */
 const NOT_PAGES = /^\/v1\/(?:live|session|batches)/;
-/** Without `run`, these routes search all runs, which takes longer. It is given here, because people usually come from a run. */
+/** Without `run`, these routes search all runs, which takes longer. The bench gives it, because most users come from the page of a run. */
 const OF_ONE_RUN = /^\/v1\/(?:trajectories|groups)\//;
 
 /** These need a text or an expression. */

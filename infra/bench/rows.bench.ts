@@ -36,7 +36,7 @@ interface StageMeasurement {
   readonly name: string;
   /** Columns per CPU second, MB: tokens × 9 bytes. */
   readonly columnRates: readonly number[];
-  /** Bytes of the answer per CPU second, MB. */
+  /** Response per CPU second, MB. */
   readonly byteRates: readonly number[];
 }
 

@@ -74,7 +74,7 @@ export interface Length {
   readonly samples: number;
 }
 
-/** Writes steps as a trainer does, two entries each, with the weights of the start as the newest. Returns the bytes of the entries. */
+/** Writes steps as a trainer does, two entries each, and publishes the initial weights as the newest. Returns the bytes of the entries. */
 export async function writeSteps(writer: EventWriter, begun: WrittenRun, { steps, groups, samples }: Length): Promise<number> {
   const codec = createCodec();
   const { started, policy } = begun;

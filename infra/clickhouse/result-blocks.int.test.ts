@@ -40,7 +40,7 @@ it('takes less than half of what compressing each page separately would take', a
   expect(parts?.bytes).toBeLessThan((turns.length * PAGE_BYTES) / 4);
 });
 
-it('is left to merges: of all columns, only results have the default codec', async () => {
+it('is achieved by merges: of all columns, only results have the default codec', async () => {
   const columns = await store.query<{ name: string }>(
     `select name from system.columns where database = currentDatabase() and table = 'turns' and default_kind != 'ALIAS'
      and compression_codec in ('', 'CODEC(Default)')`,

@@ -37,8 +37,8 @@ export interface StoreOptions {
   /** Ends the process when the engine cannot continue. Default: a SIGKILL to itself. */
   readonly die?: () => void;
   /**
-   * UV_THREADPOOL_SIZE of this process. A running query occupies one of these threads, and file access needs some too, so the store runs at
-   * most two queries fewer than there are threads.
+   * UV_THREADPOOL_SIZE of this process. A running query occupies one of these threads, and file access needs some too, so at most
+   * `ioThreads - 2` reads run at once, beside one write.
    */
   readonly ioThreads?: number;
   /** Memory limit of the engine, bytes. Default: a quarter of the machine's memory. */

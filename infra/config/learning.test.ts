@@ -5,7 +5,7 @@ import { learning, workerSettingsOf } from './learning.ts';
 import { loadConfig } from './load.ts';
 
 describe('settings that change what is learned', () => {
-  it('are told from the others: every setting has one class', () => {
+  it('are distinguished from the others: every setting has one class', () => {
     expect(Object.values(learning).flat().sort(), 'name it in learning.ts').toEqual(Object.keys(descriptors).sort());
   });
 

@@ -4,7 +4,7 @@ import { recipeOf } from './recipes.ts';
 import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
 const PREFIX = 'TURNSTREAM_';
-/** Variables of the clients. Where they are set in a shell, turnstream itself must start as well. */
+/** Variables that only the clients read. They are ignored here, so that turnstream starts in a shell in which they are set. */
 const CLIENTS: ReadonlySet<string> = new Set(['TURNSTREAM_URL', 'TURNSTREAM_API_KEY']);
 
 /**

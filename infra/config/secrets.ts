@@ -68,8 +68,8 @@ const withheldUnlessDefault =
     url === descriptors[key].fallback ? url : withheldAddress(url);
 
 /**
- * Placeholders for withheld settings that other settings need: the trainer has to know which policy and tools the workers of its run use,
- * because both are recorded with the run, but of their addresses only the hashes.
+ * Placeholders for withheld settings that other settings need: the trainer records the policy and the tools of the workers with the run,
+ * but needs only the hashes of their addresses.
  */
 export const standIns: Partial<Record<keyof Config, (config: Config) => string>> = {
   llmUrl: ({ llmUrl }) => withheldAddress(llmUrl),

@@ -101,7 +101,7 @@ for (const sequence of [300, 301, 302])
 for (const name of ['human', 'judge', 'unit-tests'])
   await more.writer().append([outgoing('RewardAttached', rewarded({ trajectory }, 0.5, { run_id: storyRun, name }))]);
 await storeLog(more, store, 'more');
-// a run that an external trainer may claim, of the same name as that of the tables
+// a run that an external trainer may claim, with the same id as the run in the tables
 const rig = newRig();
 const { coordinator, stop } = serveRun(rig, {}, { settings: { ...settings, steps: 1_000 } });
 await scriptedWorker(rig);

@@ -72,7 +72,7 @@ describe('time', { timeout: 240_000 }, () => {
   const stepsOf = async (run: string) =>
     (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'StepCompleted' ? [event] : []));
 
-  /** For runs that nobody is working on any more. */
+  /** Ends all roles, and checks the logs of the runs. */
   async function areSound(...runs: readonly string[]): Promise<void> {
     await world.killRoles();
     for (const run of runs) {
@@ -81,7 +81,7 @@ describe('time', { timeout: 240_000 }, () => {
     }
   }
 
-  /** Waits until the worker of a run has sent a heartbeat `ms` from now: a stopped role misses everything until then. */
+  /** Waits until the worker of a run sends a heartbeat that is at least `ms` from now: a stopped role misses everything until then. */
   async function untilHeartbeat(run: string, ms: number): Promise<void> {
     const atMs = Date.now() + ms;
     const isThere = async (): Promise<boolean> =>
@@ -100,7 +100,7 @@ describe('time', { timeout: 240_000 }, () => {
     return role.statuses().reduce((newest, { figures }) => Math.max(newest, figures['step'] ?? 0), 0);
   }
 
-  // Runs mostly wait: two are played at once, and checked when both have been.
+  // Runs mostly wait, so most tests play two at once, and check them when both are done.
 
   it('a trainer that was stopped for longer than the silence limit gives up no attempt; those of a killed worker are given up', async () => {
     const stopped = async (run: string): Promise<void> => {

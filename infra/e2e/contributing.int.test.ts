@@ -29,7 +29,7 @@ const COPIED = ['schemas', 'streams', 'producers', 'consumers', 'infra', 'packag
 
 let folder: string;
 
-/** A copy of the code with every step of every change, except those with the number that is left out. */
+/** Copies the code and applies every step of every change, except step number `leftOut` of each change (0: none). */
 async function follow(leftOut: number): Promise<string> {
   const root = join(folder, `without-${leftOut}`);
   for (const part of COPIED) {

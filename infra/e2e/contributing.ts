@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 /** One step: the change of one file. */
 export interface GuideStep {
   readonly path: string;
-  /** The file that a new one is a copy of; empty for any other. */
+  /** The file that a new file starts as a copy of; empty if it is not a copy. */
   readonly copyOf: string;
   /** The whole text of a new file, or diffs of an existing one or of the copy. */
   readonly blocks: readonly { readonly language: string; readonly text: string }[];

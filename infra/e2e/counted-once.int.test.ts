@@ -96,7 +96,7 @@ function loadEvents(seed: number): readonly OutgoingEvent[] {
   return events;
 }
 
-/** The load itself repeats some records. */
+/** Leaves out the records that the load itself repeats. */
 const once = (events: readonly OutgoingEvent[]): readonly OutgoingEvent[] => [
   ...new Map(events.map((event) => [`${event.type} ${event.event.event_id}`, event])).values(),
 ];
@@ -122,7 +122,7 @@ describe('an event that is written twice', () => {
         };
         await world.tell(events);
         await assertSame();
-        // then some are known to be repeats, and others are not yet
+        // from here on, some repeats are in the tables of repeats, and others are not yet
         await keepRepeats(world);
         await world.tell(events.filter((_, at) => (at + seed) % every === 0));
         await assertSame();
@@ -185,7 +185,7 @@ describe('an attempt that was cancelled', () => {
     ];
   }).flat();
 
-  /** What Ctrl-C leaves of a running attempt, and the trainer's entry that gives it up. */
+  /** The records of attempts that ended without a turn, for example because of Ctrl-C. */
   const stopped = (status: string) =>
     Array.from({ length: 16 }, (_, number) => {
       const place = { trajectory: `${run}-${status}-g${number}.0`, run };

@@ -15,7 +15,7 @@ import { startExternalTrainer } from './crash-trainer.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
 
-/** Two runs, because a trainer that keeps ending hardly ever completes a step, which would keep the other worker waiting. */
+/** Separate runs: a trainer that keeps ending hardly ever completes a step, so the struck worker would wait in the same run. */
 const STRUCK_TRAINER = 'struck-trainer';
 const STRUCK_WORKER = 'struck-worker';
 /** Trained by an external trainer, which is not struck itself. */
@@ -24,7 +24,7 @@ const STRUCK_COORDINATOR = 'struck-coordinator';
 const EXTERNAL_TRAINER = { TURNSTREAM_TRAINER: 'external', TURNSTREAM_ALGORITHM: 'reinforce' } as const;
 const trainerOf = (run: string) => ['trainer', '--run', run, '--seed', '1'] as const;
 const workerOf = (run: string) => ['worker', '--run', run, '--name', run] as const;
-/** A point that is not reached by then is a failure, which says which one. */
+/** If a point is not reached within this time, the test fails and names the point. */
 const POINT_LIMIT_MS = 90_000;
 /** First byte of every readable value. */
 const MAGIC = 0;
@@ -36,7 +36,7 @@ const roleOf = (point: CrashPoint): 'trainer' | 'worker' | 'warehouse' | 'coordi
   return point.startsWith('worker.') ? 'worker' : 'trainer';
 };
 
-/** Also tested in the commit that starts the run, while there is no run yet. */
+/** Points that are also tested in the first commit of a run, which starts it. */
 const STARTING: readonly CrashPoint[] = ['trainer.commit.begin.before', 'trainer.commit.produce.after', 'trainer.commit.end.after'];
 
 /** A point in a commit counts only after two steps were trained, so that the commit is that of a step; the first step succeeds. */
@@ -90,7 +90,7 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
     }
   }
 
-  /** A record that nobody can read, so that there are dead letters to be sent. */
+  /** Appends an unreadable record, so that the warehouse has a dead letter to write. */
   async function spoil(): Promise<void> {
     const log = await connectLog({ config: world.config, clientId: 'spoiler', logger: silentLogger });
     await log.kafka.appendRaw('evaluations', [{ key: 'k', value: Buffer.from(`nothing to read, ${struck.size}`) }]);

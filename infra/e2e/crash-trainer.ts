@@ -44,7 +44,7 @@ async function trainUntil(log: LogConnection, { config, run }: Trained, signal: 
       const url = await findCoordinator(run, log.kafka.offsets, groupsOf(config.namespace).trainer(run));
       await trainOnce(remoteCoordinator({ url, headers: {} }), { run, round, signal, weights: () => firstWeights(log, { config, run }) });
     } catch (error) {
-      // the coordinator has ended, or knows more than this trainer: it claims the run again
+      // the coordinator has ended, or this trainer is out of date: the next round claims the run again
       if (!isPlatformError(error)) throw error;
       await systemClock.sleep(AGAIN_MS, signal);
     }

@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await tabTo('finished');
     await keyboard.press('Enter');
     await journey.page.waitForURL(/status=finished/);
-    // Enter opens the link that has the focus, not the selected row; and the selected row when a key selected it later
+    // Enter opens the focused link, not the selected row, unless a key selected the row after the link got the focus
     await open('/');
     const runs = await journey.page.locator('tbody td:first-child a').allInnerTexts();
     await keyboard.press('j');
@@ -244,7 +244,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     `/search?run=${longRun}&q=coastline`,
   ];
   const width = (): Promise<number> => journey.page.evaluate<number>('document.documentElement.scrollWidth');
-  /** Serious findings in the light theme, which is on, and in the dark one. */
+  /** Serious accessibility findings in the light theme, which is active, and in the dark theme. */
   const barriers = async (): Promise<readonly string[]> => {
     const light = await journey.barriers();
     await journey.page.emulateMedia({ colorScheme: 'dark' });

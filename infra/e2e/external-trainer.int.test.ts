@@ -186,5 +186,5 @@ describe('a run with an external trainer', { timeout: 600_000 }, () => {
   });
 });
 
-/** Once the run is up. */
+/** Claims the run as soon as it is up. */
 const claim = (): Promise<Trainer> => vi.waitFor(() => new Turnstream({ url }).run(RUN).trainer('ts'), { timeout: 60_000, interval: 100 });

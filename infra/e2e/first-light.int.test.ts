@@ -47,7 +47,7 @@ describe('first light', { timeout: 240_000 }, () => {
     return up.until(() => stepsShown() >= wanted);
   };
   const clientEnv = () => cleanEnv(home.env);
-  /** For commands when `up` has ended: without it, each starts Kafka and ends it again, as in serve.int.test.ts. */
+  /** For commands after `up` has ended: without a running Kafka, each starts its own and stops it again, as in serve.int.test.ts. */
   const withKafka = () => ({ ...home.env, KAFKA_BROKERS: kafka?.brokers.join(',') ?? '' });
 
   it('has the first step in SQL and over REST while it goes on', async () => {
@@ -94,7 +94,7 @@ describe('first light', { timeout: 240_000 }, () => {
     const metricOf = (text: string, name: string, label = ''): number =>
       Number(new RegExp(`^turnstream_trainer_${name}\\{[^}]*${label}[^}]*\\} (.+)$`, 'm').exec(text)?.[1]);
     const names = ['mean', 'p95', 'max', 'in_flight_mean', 'in_queue_mean', 'token_mean', 'token_p95', 'token_max'] as const;
-    /** For the step that the metrics belong to, recognized by its number and reward; none while it is not in the tables. */
+    /** The metrics, and the step that they belong to, found by three of its values; undefined while it is not in the tables. */
     const look = async (): Promise<{ readonly metrics: number[]; readonly step: Record<string, number> } | undefined> => {
       const text = await (await fetch(`${apiUrl}/metrics`)).text();
       const answer = await fetch(`${apiUrl}/v1/runs/${RUN}/steps?order=desc&limit=20`);

@@ -12,7 +12,7 @@ import { outageRoles, startOutageWorld, steady, until, type OutageRole, type Out
 
 /** Number of steps that are trained while ClickHouse is down. */
 const OUTAGE_STEPS = 3;
-/** How long nothing must move while Kafka is down. */
+/** The number of turns must stay the same for this long while Kafka is down. */
 const OUTAGE_MS = 8_000;
 /** Generous, because the machine may be busy. */
 const WAIT_MS = 120_000;

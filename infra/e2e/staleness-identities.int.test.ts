@@ -45,7 +45,7 @@ const ending: AttemptOutcome = {
   ...{ startedAt: 0, finishedAt: 1_000_000 },
 };
 
-/** At most the newest version; -1 is an unknown version. */
+/** `back`: how many versions before the newest one; -1: an unknown version. */
 const spans = fc.array(fc.record({ back: fc.integer({ min: -1, max: 6 }), tokens: fc.integer({ min: 1, max: 400 }) }), {
   minLength: 1,
   maxLength: 6,
@@ -200,7 +200,7 @@ it('has the same number for the same name in REST, SQL and the terminal', async 
   );
 }, 600_000);
 
-it('is corrected in tables that were stored before, so that they are what the log gives', async () => {
+it('is corrected in rows that an earlier version stored, so that they agree with the log', async () => {
   const { run, events } = ledgerOf([
     { trained: [[{ back: 3, tokens: 5 }], [{ back: 0, tokens: 1 }], [{ back: 0, tokens: 1 }]], discarded: [] },
   ]);

@@ -14,7 +14,7 @@ import { judgeRun } from './torture/oracle.ts';
 
 const patience = { timeout: 60_000, interval: 50 };
 
-describe('two of the same', { timeout: 240_000 }, () => {
+describe('duplicate processes', { timeout: 240_000 }, () => {
   let world: RolesWorld;
   let log: LogConnection;
   const start: RolesWorld['start'] = (extra, ...args) => world.start(extra, ...args);
@@ -42,7 +42,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
   const atStep = (step: number) => (status: { readonly figures: Readonly<Record<string, number>> }) =>
     (status.figures['step'] ?? 0) >= step;
 
-  it('the second trainer of a run fences the first, which says so, and the run goes on', async () => {
+  it('the second trainer of a run fences the first, which reports it, and the run continues', async () => {
     const run = 'two-trainers';
     await start({}, ...workerOf(run));
     const first = await start({}, ...trainerOf(run));
@@ -84,7 +84,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
     },
   );
 
-  it('workers whose offsets Kafka has forgotten run nothing a second time', async () => {
+  it('workers whose offsets Kafka has deleted run nothing a second time', async () => {
     const run = 'forgotten';
     const early = [await start({}, ...trainerOf(run)), await start({}, ...workerOf(run))];
     await early[0]!.until(atStep(3));

@@ -58,7 +58,7 @@ describe('up', { timeout: 180_000 }, () => {
     expect(readServices(home.dataDir)).toBeUndefined();
   });
 
-  it('stops at the first Ctrl-C with 130 when a last step was given, and lists the run in its status', async () => {
+  it('stops at the first Ctrl-C with exit code 130 when --steps was given, and lists the run in its status', async () => {
     home = await testHome(quick);
     const ended = command(home.env, 'up', '--run', 'halted', '--steps', '1000', '--no-eval');
     const trains = async (): Promise<boolean> => {

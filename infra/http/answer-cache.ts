@@ -1,8 +1,8 @@
 // Caches responses of reads, so that many clients with the same request cost one read of the store.
-// A response is fresh for `freshMs` after its read began, or for COST_FACTOR times the duration of the read, whichever is longer: however
-// often a page is requested, it takes at most a tenth of a reader's time. The next request after that reads again; meanwhile the others get
-// the old response, for at most STALE_FACTOR times that long, so that a slow store does not make everyone wait. Without an old response
-// they wait for the read. `maxBytes` limits the memory. With freshMs 0 nothing is cached or shared.
+// A response is fresh for `freshMs` after its read began, or for COST_FACTOR times the duration of the read (at most MOST_FRESH_MS),
+// whichever is longer: a page that is read within a second takes at most a tenth of a reader's time. The next request after that reads
+// again; meanwhile the others get the old response, for at most STALE_FACTOR times that long, so that a slow store does not make everyone
+// wait. Without an old response they wait for the read. `maxBytes` limits the memory. With freshMs 0 nothing is cached or shared.
 import type { Coding } from './codings.ts';
 import { deferred } from '../../streams/core/waiting.ts';
 
@@ -22,7 +22,7 @@ type CacheLookup =
   /** Call `end` with the response, or without one on failure; only the first call counts. */
   | { readonly kind: 'lead'; readonly end: (answer?: CachedAnswer) => void };
 
-/** A response is fresh for this many times the duration of its read. */
+/** A response is fresh for this many times the duration of its read, up to MOST_FRESH_MS. */
 const COST_FACTOR = 10;
 const MOST_FRESH_MS = 10_000;
 /** While a newer response is being read, an old one is used up to this many times its fresh period. */

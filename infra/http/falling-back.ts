@@ -1,7 +1,7 @@
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { Coordinator } from '../../streams/leases/coordinator.ts';
 
-/** Calls a second coordinator, made with the error, if the first cannot be reached. An error that the first answers itself is rethrown. */
+/** Calls `first`, or the coordinator that `second` makes if `first` cannot be reached. Errors that `first` itself returns are rethrown. */
 export function fallingBack(first: Coordinator, second: (reason: unknown) => Promise<Coordinator>): Coordinator {
   async function ask<T>(call: (coordinator: Coordinator) => Promise<T>): Promise<T> {
     try {

@@ -7,7 +7,7 @@ const all = 'admin-key-0123456789';
 const ring = createKeyRing([`${reader}:read+sql`, `${all}:admin`]);
 
 describe('keys', () => {
-  it('are open when none is configured', () => {
+  it('allow everything when none is configured', () => {
     expect(createKeyRing([]).open).toBe(true);
     expect(ring.open).toBe(false);
   });

@@ -1,6 +1,6 @@
-// Query and path parameters, with the same rules for every route. They arrive as texts and become what the schema of the route says: numbers,
-// booleans, and lists, which are written as `a,b` or by repeating the parameter. Unknown query parameters are rejected by name, even on
-// routes without parameters. Bodies are JSON, which has types of its own: nothing in them is converted.
+// Query and path parameters, with the same rules for every route. They arrive as texts and are converted to the types in the schema of the
+// route: numbers, booleans, and lists, which are written as `a,b` or by repeating the parameter. Unknown query parameters are rejected by
+// name, even on routes without parameters. Bodies are JSON, which has types of its own: nothing in them is converted.
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 
 interface ParameterSchema {

@@ -48,7 +48,7 @@ describe('problems', () => {
     [431, 'REQUEST_INVALID'],
     [500, 'INTERNAL'],
     [200, 'INTERNAL'],
-  ])('have for the status %d of the framework the code %s', (statusCode, code) => {
+  ])('map the status %d of a framework error to the code %s', (statusCode, code) => {
     expect(answerOf(Object.assign(new Error('x'), { statusCode }), 'r').problem.code).toBe(code);
   });
 

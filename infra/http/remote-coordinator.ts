@@ -2,7 +2,7 @@
 import { isErrorCode, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Coordinator } from '../../streams/leases/coordinator.ts';
 
-/** Time limit of a call in addition to its requested wait, ms. */
+/** The longest wait that a lease can request, and the time that a call may take in addition, ms. */
 const PATIENCE_MS = 60_000;
 
 /** Headers that are passed on with the rows of the coordinator. */

@@ -117,7 +117,7 @@ describe('Host header', () => {
     '::1',
     'localhost:x',
     'a b',
-  ])('%s does not', (host) => {
+  ])('%s does not name this machine', (host) => {
     expect(isLocalHostHeader(host)).toBe(false);
   });
 });

@@ -20,7 +20,7 @@ it('a session with a changed character is invalid', () => {
   fc.assert(
     fc.property(fc.nat(session.length - 1), fc.constantFrom('a', '0', '.', '_'), (at, letter) => {
       const changed = session.slice(0, at) + letter + session.slice(at + 1);
-      // the letter may be the one that was there
+      // the letter may equal the character that it replaces
       fc.pre(changed !== session);
       expect(keyOfSession(changed, [key], 2_000)).toBeUndefined();
     }),

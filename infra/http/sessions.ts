@@ -1,10 +1,10 @@
 // Sign-in for browsers: a page sends a key once and gets a cookie, because it cannot add a header to every request of its browser. The
-// cookie contains the name of the key, its end, and a MAC with the key's digest. So no session is stored, any number of API processes
-// accept it, and it ends after its time or when the key is removed from the configuration.
+// cookie contains the name of the key, the end of the session, and a MAC whose key is the digest of the API key. So no session is stored,
+// any number of API processes accept it, and it ends after its time or when the API key is removed from the configuration.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const SESSION_COOKIE = 'turnstream_session';
-/** Header of answers to a browser that was recognized by its session, which its pages cannot read. */
+/** Header of responses to requests that a session authenticated: pages cannot read the cookie itself. */
 export const SESSION_HEADER = 'x-turnstream-session';
 /** How long a sign-in lasts, s. */
 export const SESSION_SECONDS = 12 * 3_600;

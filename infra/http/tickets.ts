@@ -1,7 +1,7 @@
 // One-time links that sign a browser in. A link carries a ticket made from the token of the dashboard, never the token: it may be seen in
-// a list of processes, in a history, or over a shoulder, and is worth nothing once it was used. The browser gets the cookie of a session
-// and is sent on to the same address without the ticket. The process remembers used tickets: after it restarts, a ticket that has not
-// expired works once more.
+// a list of processes, in a history, or over a shoulder, and is worthless after its first use. The browser gets a session cookie and is
+// redirected to the same address without the ticket. Used tickets are kept only in memory: after a restart, a ticket that has not expired
+// works once more.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../lifecycle/clock.ts';

@@ -153,7 +153,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
 }
 
 function createTextReader({ logger, metrics }: ConnectOptions, log: () => RawLogReader): TextReader {
-  // Records of this topic are not events, but the reader does not need to know that.
+  // The records of this topic are not events, but are read in the same way.
   const topics = [TEXTS_TOPIC as EventTopic];
   return new TextReader({
     ...{ logger, metrics },

@@ -7,8 +7,8 @@ import { createRecordingLogger, silentLogger } from '../testing/logger.ts';
 import { createAdminClient, createClient, kafkaOptionsOf } from './options.ts';
 import { topicPlanOf } from './topics/topics.ts';
 
-describe('options out of the configuration', () => {
-  it('are plain by default, with the brokers of the local Kafka', () => {
+describe('options from the configuration', () => {
+  it('have no TLS by default, and the brokers of the local Kafka', () => {
     expect(kafkaOptionsOf(loadConfig({}), ['127.0.0.1:1'])).toEqual({
       brokers: ['127.0.0.1:1'],
       namespace: 'turnstream',

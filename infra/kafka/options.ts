@@ -66,7 +66,7 @@ function readCa(file: string): string {
 /** About 12 s with the same producer id, so that the broker still recognizes duplicates. */
 export const writeRetry: RetryOptions = { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 15 };
 
-/** The first CONCURRENT_TRANSACTIONS costs one whole initial delay: 5 ms keep a transaction under 10 ms. */
+/** After the first CONCURRENT_TRANSACTIONS, a transaction waits for one whole initial delay. With 5 ms, it still takes less than 10 ms. */
 export const transactionRetry: RetryOptions = { initialRetryTime: 5, multiplier: 2, factor: 0.2, maxRetryTime: 500, retries: 14 };
 
 /** Short: the loop around a consumer waits out long outages, not the consumer. */

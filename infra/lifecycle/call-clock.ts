@@ -7,7 +7,7 @@ export interface CallClock {
   queued<T>(wait: Promise<T>): Promise<T>;
   /** Measures one attempt. The previous attempt, and the time since, count as failed, unless it was kept. */
   tried<T>(run: () => Promise<T>): Promise<T>;
-  /** The last attempt gave a part of the result: its time belongs to that of the successful one. */
+  /** The last attempt gave a part of the result: its time counts as successful. */
   kept(): void;
   timing(): CallTiming;
 }

@@ -37,7 +37,7 @@ describe('a crash point', () => {
     expect(struck).toEqual(['worker.claim.after']);
   });
 
-  it('has a name that the configuration knows; others are refused', () => {
+  it('has a name that the configuration accepts; other names are rejected', () => {
     for (const point of crashPoints) expect(loadConfig({ TURNSTREAM_CRASH_AT: `${point}:2` }).crashAt).toBe(`${point}:2`);
     for (const wrong of ['sink', 'sink.insert.mid:0', 'sink.insert.mid,', 'sink.insert.mid:freeze:2', 'sinkxinsert.mid']) {
       expect(crashAtPattern.test(wrong), wrong).toBe(false);

@@ -1,7 +1,7 @@
 // Predicts when a disk will be full from the free space of the last minutes, to warn early.
 import { bytesText } from './disk-use.ts';
 
-/** With less free space, a warning is due at any rate, bytes. */
+/** With less free space than this, a warning is due however slowly the disk fills, bytes. */
 export const LOW_BYTES = 2_000_000_000;
 
 /** If the disk will be full sooner than this, a warning is due, ms. */
@@ -9,7 +9,7 @@ const SOON_MS = 2 * 3_600_000;
 
 const WINDOW_MS = 600_000;
 const SPACING_MS = 5_000;
-/** A rate is known after this long, ms. */
+/** Minimum time of observation before a rate is computed, ms. */
 const KNOWN_MS = 60_000;
 
 interface DiskSample {

@@ -82,7 +82,7 @@ describe('the warning before a disk is full', () => {
     );
   });
 
-  it('ends when the rate falls, ignores old samples, and comes at any rate when little space is left', () => {
+  it('ends when the rate falls, ignores old samples, and comes whatever the rate when little space is left', () => {
     const forecast = createDiskForecast();
     expect(forecast.look(20e9, 0)).toBe('');
     expect(forecast.look(19e9, MINUTE)).toMatch(/full in about 19 min .*19\.0 GB free/);

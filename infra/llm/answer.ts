@@ -1,4 +1,4 @@
-// An answer of an OpenAI-compatible server, whole or in chunks, of either interface, with what vLLM and SGLang add to it.
+// A response of an OpenAI-compatible server, whole or in chunks, to a chat or completion request, with the fields that vLLM and SGLang add.
 import type { FunctionCall } from '../../streams/core/agents.ts';
 import type { Generation } from '../../streams/core/models.ts';
 import { CallsBuilder } from './function-calls.ts';
@@ -33,7 +33,7 @@ interface Tokens {
 const orUnknown = (values: readonly unknown[]): number[] =>
   values.map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : NaN));
 
-/** One that is unknown makes all of them useless. */
+/** One unknown value makes the whole list useless. */
 const allOrNone = (values: readonly number[]): readonly number[] => (values.some((one) => Number.isNaN(one)) ? [] : values);
 
 /** Ids and logprobs of the tokens of a choice, in whichever of the known places they are. */

@@ -12,13 +12,13 @@ import { isOfAnotherRun, LOADING, versionOf, type WeightSpan } from './weight-ve
 /** `route:/weight_info#weight_version`: a path of the server, and a path into its answer. */
 const ROUTE = /^route:(\/[^#]*)#(.+)$/;
 const ASK_MS = 5_000;
-/** Loading takes seconds to minutes. */
+/** How long to wait while weights are loading, which takes seconds to minutes. */
 const LOADING_MS = 600_000;
 const LOOK_MS = 200;
 
 interface TryTerms {
   readonly signal: AbortSignal;
-  /** Measures the request, without the questions for its version. */
+  /** Measures the request, without the requests for its version. */
   readonly timed: (run: () => Promise<TryResult>) => Promise<TryResult>;
 }
 
@@ -58,7 +58,7 @@ function spansOf(whole: WeightSpan, isWhole: boolean): readonly WeightSpan[] {
   return rest.tokens > 0 ? [{ ...whole, tokens: 1 }, rest] : [{ ...whole, version: -1 }];
 }
 
-/** Empty if no route answers: the version of weights is no reason for a generation to fail. */
+/** Empty if no route answers: a generation does not fail because its version is unknown. */
 async function labelOf({ url, apiKey, versionFrom }: LlmOptions, signal: AbortSignal): Promise<string> {
   for (const place of versionFrom) {
     const [, route, field = ''] = ROUTE.exec(place) ?? [];

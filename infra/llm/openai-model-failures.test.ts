@@ -93,7 +93,7 @@ describe('the time limit', () => {
     replies(says('x'.repeat(60), { chunkTokens: 1, betweenMs: 20 }));
     expect((await modelOf({ idleMs: 600, retries: 0 }).generate(asked, never)).ok).toBe(true);
   });
-  it('is not awaited, in a request or in a wait, when the attempt is aborted', async () => {
+  it('does not delay the end of a request, or of a wait, when the attempt is aborted', async () => {
     for (const reply of [{ kind: 'hangs' }, { kind: 'status', status: 429, headers: { 'retry-after': '60' } }] as const) {
       const over = new AbortController();
       replies(reply);
@@ -104,7 +104,7 @@ describe('the time limit', () => {
       expect(failureOf(await running)).toMatchObject({ errorType: 'model_aborted', status: 'timeout' });
     }
   });
-  it('is not awaited when the model is closed', async () => {
+  it('does not delay the end of a request when the model is closed', async () => {
     replies({ kind: 'hangs' });
     const model = modelOf();
     const running = model.generate(asked, never);

@@ -32,7 +32,7 @@ export interface LlmOptions {
   readonly retries: number;
   /** First and longest wait before a try, ms. */
   readonly retryMs: readonly [number, number];
-  /** Time of one try, and of silence within it, ms. */
+  /** Maximum duration of one try, and of silence within it (`idleMs`), ms. */
   readonly timeoutMs: number;
   readonly idleMs: number;
 }

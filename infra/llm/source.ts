@@ -1,5 +1,5 @@
-// The provenance of a response, for training on it: the ids of its prompt and the bytes of its tokens, as vLLM and SGLang report them, its id,
-// the model, and the engine. Whatever is not fully reported is unknown and stays empty.
+// The provenance of a response, for training on it: the ids of its prompt and the bytes of its tokens, as vLLM and SGLang report them, its
+// id, the model, and the engine. Whatever is not fully reported is unknown and stays empty.
 import type { GenerationSource } from '../../streams/core/agents.ts';
 import { at, listAt, textAt } from './json.ts';
 import type { LlmOptions } from './options.ts';

@@ -130,7 +130,7 @@ describe('recording tokens', () => {
     expect(turns[1]!.token_ends).toHaveLength(turns[1]!.token_ids.length);
   });
 
-  it('has no prompt for a turn that continued from other tokens than it had written', async () => {
+  it('has no prompt for a turn whose continuation began from other tokens than those generated before', async () => {
     const writes = (call: number): string => (call === 2 ? search(1).slice(9) : search(Math.min(call, 1)));
     const abortsAfter = (call: number): number | undefined => (call === 1 ? 9 : undefined);
     const { turns } = await record({ dialect: 'vllm', writes, abortsAfter, begins: (content) => ` ${content}` });

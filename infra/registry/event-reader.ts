@@ -10,7 +10,7 @@ import { systemClock } from '../lifecycle/clock.ts';
 /** How long a schema id stays cached as unknown, ms. */
 const UNKNOWN_MS = 1_000;
 
-/** Maximum number of cached unknown ids; others are looked up again. */
+/** Maximum number of cached unknown ids; one more clears the cache. */
 const UNKNOWN_MAX = 10_000;
 
 /**

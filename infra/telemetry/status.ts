@@ -1,5 +1,5 @@
-// Sends the status of a role to its supervisor, over the IPC channel if there is one, and logs state changes. Reports are throttled to one
-// every 200 ms; the newest is never lost, and a number that a report omits keeps its value.
+// Sends the status of a role to its supervisor, over the IPC channel if there is one, and logs state changes. A change of state is sent at
+// once; reports that only change numbers are sent at most every 200 ms, the newest last. A number that a report omits keeps its value.
 import type { Logger } from '../../streams/core/ports.ts';
 import type { ReportStatus, RoleStatus } from '../../streams/core/telemetry.ts';
 

@@ -1,5 +1,5 @@
-// Small runs whose ledgers the tables can check: one that is intact, and one in which two entries name the same previous entry. And what a
-// ledger says of samples that were given up, repeated, collected, or rewound.
+// Small runs whose ledgers the tables can check: one that is intact, and one in which two entries name the same previous entry. Also rows
+// of samples that were given up, repeated, collected, or rewound.
 import type { Row, Store } from '../../streams/core/ports.ts';
 import { longRun } from './dashboard-world.ts';
 import { GENESIS } from '../../streams/ledger/chain.ts';
@@ -107,7 +107,7 @@ export async function seedRetries(store: Store): Promise<void> {
 
 export const collectedRun = 'fates-collected';
 export const rewoundRun = 'fates-rewound';
-/** Samples of each rare fate. */
+/** Number of samples in each of the cases of seedRareFates. */
 export const RARE = 20;
 /** Version that the rewind went back to. */
 const KEPT_VERSION = 10;

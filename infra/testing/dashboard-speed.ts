@@ -48,7 +48,7 @@ async function repeated(times: number, doing: () => Promise<number>): Promise<re
 interface Measured {
   readonly browser: Browser;
   readonly url: string;
-  /** How often each figure is taken. */
+  /** How often each figure is measured. */
   readonly times: number;
 }
 

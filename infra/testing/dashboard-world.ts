@@ -145,7 +145,7 @@ const ids = {
 
 const ofShort = (sql: string): string => sql.replaceAll('number', '(number % 8000)');
 const shortTurnAt = `${START} + toIntervalSecond((number % 8000) * 2 + intDiv(number, 8000) * 3)`;
-/** Three turns of every short trajectory, with an hour in which the search is out. */
+/** Three turns of every short trajectory, with an hour in which a third of the tool calls time out. */
 const shortTurns = {
   ...turnColumns({
     trajectory: ofShort(attemptColumns.trajectory_id),

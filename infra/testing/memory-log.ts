@@ -1,5 +1,5 @@
-// The log in memory, for unit tests of lanes: real encoded records, partitions chosen as Kafka does, markers of
-// transactions, groups with generations. It passes the same contract (log/log.contract.ts) as the adapter of Kafka.
+// The log in memory, for unit tests of lanes: real encoded records, partitions chosen as in Kafka, transaction markers, groups with
+// generations. It passes the same contract (log/log.contract.ts) as the adapter of Kafka.
 import { createCodec, type Codec } from '../../schemas/codec.ts';
 import { publishedSchemas, type EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';

@@ -1,4 +1,4 @@
-// A store whose database `turnstream` has all tables. Migrating takes longer than starting the engine, so that a run of the tests does it
+// A store whose database `turnstream` has all tables. Migrating takes longer than starting the engine, so each test run migrates
 // once, and every other store begins with a copy.
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';

@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends it to 127.0.0.1. */
+/** Sends the request to 127.0.0.1. */
 export function rawRequest(options: {
   readonly port: number;
   readonly path: string;

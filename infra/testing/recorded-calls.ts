@@ -18,7 +18,7 @@ export interface RecordedCall {
   readonly versions: readonly number[];
 }
 
-/** Numbers that do not come from a record. */
+/** A list of numbers that was not decoded from a record. */
 export const packed = <T extends Int32Array | Float32Array>(values: T): PackedList<T> => ({
   length: values.length,
   copyTo(target, to, count) {
@@ -107,14 +107,14 @@ function spansOf(versions: readonly number[]): readonly PolicySpan[] {
     if (last?.version === version) spans[spans.length - 1] = { version, tokens: last.tokens + 1 };
     else spans.push({ version, tokens: 1 });
   }
-  // An engine that does not report versions leaves the end of its answer without one.
+  // Tokens of unknown version at the end have no span, as with an engine that does not report versions.
   return spans.at(-1)?.version === -1 ? spans.slice(0, -1) : spans;
 }
 
 const ids = { trajectoryId: 'g-1.0', attempt: 0, groupId: 'g-1', purpose: 'train' } as const;
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 
-/** Any row that a turn can become, and some that cannot be trained on. */
+/** Any row that turns can result in, including some that cannot be trained on. */
 export const anyRow: fc.Arbitrary<TokenRow> = fc
   .tuple(anyRecordedCalls, fc.nat(20), finite, finite, fc.constantFrom('train', 'eval', 'external'), fc.boolean())
   .map(([{ turns }, first, reward, advantage, purpose, isKnown]) => {

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Not product code: tests, their helpers, and benchmarks. */
-const ASIDE = /\.(?:test|contract)\.ts$|^infra\/(?:bench|e2e|testing|tooling)\//;
+/** Paths that are not product code: tests, contracts, and the folders for benchmarks, test helpers, and tooling. */
+const ASIDE = /\.(?:test|testing|contract)\.ts$|^infra\/(?:bench|e2e|testing|tooling)\//;
 
 /** Paths of all product source files in `folders`. */
 export const sourceFiles = (folders: readonly string[]): readonly string[] =>

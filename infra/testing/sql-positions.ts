@@ -3,13 +3,13 @@
 export interface SqlPosition {
   readonly position: string;
   readonly write: (name: string) => string;
-  /** Only in the full sweep, not in CI, which covers it in another form. */
+  /** Only in the full sweep: CI covers the position in another form. */
   readonly rare?: true;
   /** Declares the name within the statement, which is allowed unless the engine has a function with that name. */
   readonly declares?: true;
   /** Reads the column or table with that name, if the project's database has one. */
   readonly reads?: true;
-  /** The name that results at this position, if that one may be on a list itself. */
+  /** The name after the change that this position makes to it; the statement is skipped if that name is on a list. */
   readonly as?: (name: string) => string;
 }
 

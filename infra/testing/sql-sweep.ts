@@ -100,7 +100,7 @@ async function sweepOne(store: Store, sweep: Sweep, options: SweepOptions): Prom
   return { kind: sweep.kind, names: names.length, statements: cases.length, holes };
 }
 
-/** False when it would run. Throws when the check itself fails. */
+/** Whether the query is rejected. Throws when the check itself fails. */
 async function isRefused(store: Store, query: string): Promise<boolean> {
   try {
     await judge(store, { query, params: { path: '1' } });

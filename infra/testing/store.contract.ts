@@ -165,7 +165,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
       expect(await count(of)).toBe(4);
     });
 
-    it('keeps tokens apart by table, and holds them for each partition and each view of a table', async () => {
+    it('changes nothing when a token is repeated, in any partition of a table or through a view', async () => {
       const of = await table('a UInt32', '');
       const parted = `${of}_parted`;
       await store.command(

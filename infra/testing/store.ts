@@ -45,7 +45,7 @@ interface TestStoreOptions {
 
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'turnstream-test-store-')));
-  // absolute links are left out: the engine creates them again
+  // symbolic links are left out: they are absolute, and the engine creates them again
   const isCopied = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink();
   if (options.from !== undefined) await cp(options.from, dataDir, { recursive: true, filter: isCopied });
   let running = await launch(dataDir, options);

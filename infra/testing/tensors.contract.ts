@@ -57,7 +57,7 @@ function scorerSuite(name: BackendName): void {
     scorer.dispose();
   });
 
-  it('answers pending calls when it is disposed of, then frees everything and refuses', async () => {
+  it('answers pending calls when it is disposed of, then frees all tensors and rejects calls', async () => {
     const backend = await loadBackend(name);
     backend.compute(() => undefined);
     const before = tf.memory().numTensors;

@@ -26,11 +26,11 @@ export interface EngineOptions {
   readonly writes: (call: number, prompt: string) => string;
   /** Version of its weights; it reports none unless given. */
   readonly version?: () => number;
-  /** How its template shows an earlier message of the assistant. */
+  /** How the chat template shows an earlier message of the assistant. */
   readonly shows?: (content: string) => string;
-  /** How it shows the beginning of a message that is to be continued. */
+  /** How the chat template shows the beginning of a message that is to be continued. */
   readonly begins?: (content: string) => string;
-  /** Stops in the middle of a call, as for new weights. */
+  /** Number of characters after which a call is aborted, as for new weights; undefined for a complete call. */
   readonly abortsAfter?: (call: number) => number | undefined;
 }
 
@@ -49,7 +49,7 @@ function render(messages: readonly EngineMessage[], goesOn: boolean, { shows, be
   return `${past.join('')}${goesOn ? '' : '<|assistant|>'}`;
 }
 
-/** Up to a stop string, which is in the tokens and not in the text; or to the end of the message, a token without text. */
+/** Cuts at the first stop string, which is in the tokens and not in the text; without one, adds an end token that has no text. */
 function untilStop(
   text: string,
   stops: readonly string[],
@@ -121,7 +121,7 @@ export async function startTokenEngine({ dialect, writes, version, abortsAfter, 
 
   const endIn = (stopped: string | null): object => (dialect === 'vllm' ? { stop_reason: stopped } : { matched_stop: stopped ?? END_ID });
 
-  /** In a chat, vLLM puts the prompt next to the choices. */
+  /** In a chat response, vLLM puts the token ids of the prompt next to the choices, not into each choice. */
   const placed = (told: object, chat: boolean): Pick<EngineAnswer, 'prompt' | 'beside'> => {
     const served = version === undefined ? {} : { metadata: { weight_version: String(version()) } };
     return dialect === 'vllm' && chat ? { prompt: {}, beside: { ...told, ...served } } : { prompt: told, beside: served };

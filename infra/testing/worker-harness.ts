@@ -50,7 +50,7 @@ export function testWorker(
   return { worker, statuses, status: () => statuses.at(-1) };
 }
 
-/** The group begins at the first task unless it has begun already, as with a trainer. */
+/** Ports of a worker. Like the trainer, sets the group of the workers to the first task unless it has committed offsets. */
 export function overMemory(log: MemoryLog) {
   const group = log.groupOf('memory.workers.run-a');
   for (const { partition } of log.partitionsOf('tasks')) {
@@ -59,7 +59,7 @@ export function overMemory(log: MemoryLog) {
   return { writer: log.writer(), reader: codecReader(log.codec), tasks: log.group(), offsets: log.offsets, log: log.reader() };
 }
 
-/** Does the trainer's first action: the group of the workers begins at the first task. */
+/** Sets the consumer group of the workers to the first task, which is the first action of a trainer. */
 export async function beginTasks(kafka: Pick<KafkaConnection, 'transactional'>, namespace: string, partitions: number): Promise<void> {
   const trainer = await kafka.transactional(`${namespace}.trainer.run-a`);
   const positions = Array.from({ length: partitions }, (_, partition) => ({ topic: 'tasks' as const, partition, offset: 0 }));

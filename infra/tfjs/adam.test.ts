@@ -20,7 +20,7 @@ describe('adam', () => {
     expect(current.weights[0]).toBeCloseTo(-1, 2);
   });
 
-  it('lets weights decay apart from the gradient', () => {
+  it('decouples weight decay from the gradient', () => {
     const { weights } = adamStep({ weights: Float32Array.of(2), state: freshAdam(1) }, Float32Array.of(0), {
       ...options,
       weightDecay: 0.5,

@@ -17,7 +17,7 @@ describe('loadBackend', () => {
     expect(logger.lines.some(({ level }) => level === 'warn' || level === 'error')).toBe(false);
   });
 
-  it('refuses a configured one that is not installed, and says what to do', async () => {
+  it('refuses a configured backend that is not installed, and says what to do', async () => {
     await expect(loadBackend('tfjs-node')).rejects.toMatchObject({
       code: 'BACKEND_UNAVAILABLE',
       message: expect.stringMatching(/^loading tensor backend tfjs-node: it is not installed; .*TURNSTREAM_BACKEND/) as string,

@@ -17,9 +17,9 @@ export interface Hyper {
   readonly entropyBonus: number;
   /** GRPO: the ratio to the policy before the update is clipped to 1 ± clip. */
   readonly clip: number;
-  /** Maximum behavior weight: GRPO drops a decision above it, REINFORCE clips it. */
+  /** Maximum behavior weight: GRPO drops a decision above it, REINFORCE clips the weight. */
   readonly behaveCap: number;
-  /** GRPO: passes over the batch; in the first one every ratio is 1. */
+  /** GRPO: passes over the batch; with one minibatch, every ratio of the first pass is 1. */
   readonly epochs: number;
   /** GRPO: number of minibatches, each with its own gradient step. */
   readonly minibatches: number;
@@ -55,7 +55,7 @@ const shared = {
   replaySteps: 10,
 };
 
-/** Values for runs that did not record these settings. */
+/** Values for runs that did not record these settings, instead of the defaults. */
 const unrecorded = { replayTrajectories: 0, replayBytes: 0 };
 
 /** Settings that some unreleased builds recorded, with the value that turned them off. */
@@ -74,7 +74,7 @@ export const parametersOf = (hyper: Hyper): LearnerParameters => ({ ...hyper });
 
 const isAlgorithm = (name: unknown): name is Config['algorithm'] => typeof name === 'string' && name in learningRates;
 
-/** Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get their defaults. */
+/** Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get defaults. */
 export function hyperFrom(recorded: LearnerParameters): Hyper {
   const { algorithm, ...others } = recorded;
   const numbers = Object.fromEntries(Object.entries(others).filter(([name, value]) => withdrawn[name] !== value));

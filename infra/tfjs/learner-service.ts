@@ -44,7 +44,7 @@ export async function serveLearner(port: MessagePort, settings: LearnerSettings)
   }
 }
 
-/** Each computation of an update is one of its passes, or an evaluation of the policy between them. */
+/** Reaches the crash point after each computation of an update: a pass, or an evaluation of the policy before or after. */
 const reaching = (backend: Backend, reach: ReachPoint): Backend => ({
   name: backend.name,
   device: backend.device,

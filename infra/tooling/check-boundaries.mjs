@@ -1,4 +1,4 @@
-// Runs dependency-cruiser and fails if it saw no modules, in which case it exits with 0.
+// Runs dependency-cruiser. Also fails if too few modules were found, because dependency-cruiser itself then exits with 0.
 import { spawnSync } from 'node:child_process';
 
 const args = [

@@ -1,6 +1,6 @@
-// Rules of structure that no other tool checks: few files directly in the folders of infra, folders that do not import each other in a
-// circle, short files, and each type name declared in one file, so that it has one meaning. Prints the counts, with `--names` also each
-// name with its files, and exits with 1 when a limit is exceeded.
+// Rules of structure that no other tool checks: few files directly in some folders of infra, folders that do not import each other in a
+// circle, short files, and each type name declared in one file, so that it has one meaning. Prints the counts, with `--names` also
+// each repeated name with its files, and exits with 1 when a limit is exceeded.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -48,7 +48,7 @@ count('folders that import each other in a circle', circular.length, 0);
 const filesOf = new Map();
 const DECLARED = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)\b(?! *\}| *,)/gm;
 for (const [path, text] of textOf) {
-  // Declarations in generated or test text do not belong to that file.
+  // This generator contains declarations as text, which belong to the generated file.
   if (path === 'infra/tooling/generate-schemas.ts') continue;
   for (const [, name] of text.matchAll(DECLARED)) filesOf.set(name, new Set([...(filesOf.get(name) ?? []), path]));
 }

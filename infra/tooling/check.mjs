@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 
 /** The slowest first. */
 const waiting = ['lint', 'types', 'dead-code', 'boundaries', 'format', 'reference', 'generated', 'shape'];
-/** The slowest need up to 2 GB each. */
+/** Maximum number of checks at once: the slowest need up to 2 GB each. */
 const MOST = 4;
 
 function check(name) {

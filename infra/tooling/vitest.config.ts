@@ -11,14 +11,14 @@ const torture = [
   'infra/testing/local-cluster.int.test.ts',
   'infra/app/roles/role-outages.int.test.ts',
 ];
-/** Compared with budgets of time, so nothing else runs at the same time. */
+/** Tests that compare times with budgets, so nothing else runs at the same time. */
 const quiet = ['infra/e2e/dashboard-speed.int.test.ts'];
 /** Integration tests often wait for timers, disks, and other processes: two at once would leave two cores partly idle. */
 const WAITING_WORKERS = 3;
 /** Tests wait long for a condition, because the machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };
 
-/** Of every project that starts Kafka, stores, or other processes. */
+/** Options of every project that starts Kafka, stores, or other processes. */
 const withProcesses = { root, expect, globalSetup: ['infra/testing/kafka.setup.ts'], testTimeout: 60_000, hookTimeout: 120_000 };
 
 export default defineConfig({

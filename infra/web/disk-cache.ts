@@ -1,6 +1,6 @@
 // A cache of texts on disk, shared by the workers of a machine. Files are written atomically by rename, so that a reader sees a whole entry
 // or none; an unreadable entry counts as missing. Entries older than the TTL are not returned, and when the folder exceeds its size, the
-// entries written longest ago are removed first. A crash leaves at most one temporary file, which a later sweep removes.
+// entries written longest ago are removed first. A crash can leave temporary files, which later sweeps remove like old entries.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ interface DiskCacheEntry {
   readonly value: string;
 }
 
-/** A sweep looks at every file, so sweeps are rare. */
+/** Share of `maxBytes` that is written between two sweeps: a sweep examines every file, so sweeps are rare. */
 const SWEEP_SHARE = 0.1;
 
 class FolderCache implements DiskCache {

@@ -51,7 +51,7 @@ function guardedLookup(resolve: Resolve): DnsLookup {
   };
 }
 
-/** In the format of the allow-list. */
+/** Host and port in the format of the allow-list. */
 const placeOf = (hostname: string, port: string, protocol: string): string =>
   `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
 

@@ -51,7 +51,7 @@ class TextCollector {
     this.#blank = said.endsWith(' ');
   }
 
-  /** Ends the line. */
+  /** Begins a new paragraph with `before`. */
   line(before: string): void {
     if (this.#parts.length > 0) this.#push('\n\n');
     this.#blank = true;

@@ -1,6 +1,6 @@
 // Weights behind URIs: they are used only if they are the ones that were published.
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -102,9 +102,24 @@ describe('weights', () => {
     expect((await reader.read(`http://${host}/v1.safetensors`)).toString()).toBe('weights');
   });
 
-  it('are kept for the last two versions', async () => {
-    for (const text of ['1', '2', '3', '4']) await reader.check(overHttp(fileOf(text)), never);
-    expect(readdirSync(join(folder, 'kept'))).toHaveLength(2);
+  it('are kept for the last two versions that were used', async () => {
+    const kept = join(folder, 'kept');
+    const use = (text: string): Promise<unknown> => reader.check(overHttp(fileOf(text)), never);
+    for (const text of ['1', '2', '3', '4']) await use(text);
+    expect(readdirSync(kept).sort()).toEqual([sha256('3'), sha256('4')].sort());
+    const past = new Date(Date.now() - 60_000);
+    utimesSync(join(kept, sha256('3')), past, past);
+    await use('3');
+    await use('5');
+    expect(readdirSync(kept).sort()).toEqual([sha256('3'), sha256('5')].sort());
+  });
+
+  it('are kept beside the downloads of other processes; what an ended process left behind is deleted', async () => {
+    const kept = join(folder, 'kept');
+    const [running, ended] = [`${sha256('a')}.${process.ppid}`, `${sha256('b')}.4194304`];
+    for (const name of [running, ended]) mkdirSync(join(kept, name), { recursive: true });
+    await reader.check(overHttp(fileOf('1')), never);
+    expect(readdirSync(kept).sort()).toEqual([running, sha256('1')].sort());
   });
 
   it('are found behind a redirect', async () => {

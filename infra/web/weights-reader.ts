@@ -4,12 +4,13 @@
 // loaded.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { PolicyPublished } from '../../schemas/generated/events.ts';
+import { processAlive } from '../lifecycle/process-alive.ts';
 import { createGuardedAgent, type GuardOptions } from './guarded-agent.ts';
 import { bytesOf, isReadable, mismatch, type SourceLimits } from './weights-source.ts';
 
@@ -173,6 +174,7 @@ async function keep(weights: NamedFiles, folder: string, limits: SourceLimits): 
   const path = join(home, single);
   try {
     await checkFiles({ ...weights, uri: pathToFileURL(path).href }, limits);
+    await utimes(home, new Date(), new Date()).catch(() => undefined);
     return path;
   } catch {
     limits.signal?.throwIfAborted();
@@ -189,10 +191,14 @@ async function keep(weights: NamedFiles, folder: string, limits: SourceLimits): 
   return path;
 }
 
+/** Keeps the versions that were used last, and the downloads of running processes. */
 async function forgetOthers(folder: string): Promise<void> {
-  const kept = await Promise.all(
-    (await readdir(folder)).map(async (name) => ({ name, changedMs: (await stat(join(folder, name))).mtimeMs })),
+  const names = await readdir(folder);
+  const isDownloading = (name: string): boolean => processAlive(Number(name.split('.')[1]));
+  const left = names.filter((name) => !HASH.test(name) && !isDownloading(name));
+  const whole = await Promise.all(
+    names.filter((name) => HASH.test(name)).map(async (name) => ({ name, usedMs: (await stat(join(folder, name))).mtimeMs })),
   );
-  const old = kept.sort((a, b) => b.changedMs - a.changedMs).slice(KEPT);
-  for (const { name } of old) await rm(join(folder, name), { recursive: true, force: true });
+  const old = whole.sort((a, b) => b.usedMs - a.usedMs).slice(KEPT);
+  for (const name of [...left, ...old.map((one) => one.name)]) await rm(join(folder, name), { recursive: true, force: true });
 }

@@ -25,7 +25,7 @@ function shownUri(uri: string): string {
   }
 }
 
-/** Weights that are not what was published: nothing that is tried again helps. */
+/** Weights that are not the published ones: a retry does not help. */
 export const mismatch = (uri: string, what: string, cause?: unknown): PlatformError =>
   new PlatformError('WEIGHTS_MISMATCH', `reading weights from ${shownUri(uri)}: ${what}`, { cause });
 
@@ -34,7 +34,7 @@ const unavailable = (uri: string, what: string, cause?: unknown): PlatformError 
 
 export const isReadable = (uri: string): boolean => /^(file|https?):/.test(uri);
 
-/** Throws WEIGHTS_UNAVAILABLE when they cannot be read now, WEIGHTS_MISMATCH when they never can. */
+/** Throws WEIGHTS_UNAVAILABLE if the file cannot be read now, WEIGHTS_MISMATCH if it never can be. */
 export async function* bytesOf(uri: string, limits: SourceLimits): AsyncGenerator<Buffer> {
   if (!isReadable(uri)) throw mismatch(uri, 'only file:, http:, and https: can be read here');
   let left = limits.maxBytes;
@@ -52,7 +52,7 @@ export async function* bytesOf(uri: string, limits: SourceLimits): AsyncGenerato
   }
 }
 
-/** A private address is named by an inner error. */
+/** Includes the inner error, because only that one names a private address. */
 const reasonOf = (error: unknown): string => {
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error instanceof Error ? error.cause : undefined;
   return inner === undefined ? messageOf(error) : `${messageOf(error)} ${messageOf(inner)}`.trim();

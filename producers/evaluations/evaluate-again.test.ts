@@ -29,7 +29,7 @@ describe('an evaluation that does not succeed at once', () => {
     }
   });
 
-  it('continues with another worker of its own, which takes what the first one left', async () => {
+  it('continues with a new worker of its own, which takes the tasks that the interrupted call requested', async () => {
     const log = new MemoryLog();
     const controller = new AbortController();
     const addressees: string[] = [];
@@ -110,7 +110,7 @@ describe('an evaluation that does not succeed at once', () => {
     expect(requestsOf(log).filter((request) => request.attempt === 1)).toHaveLength(4);
   });
 
-  it('requests an answer again when its claim was lost before it was recorded', async () => {
+  it('requests an answer again when a worker claimed its task but never recorded a start', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     log.setOffsets('memory.workers.run-a', [{ topic: 'tasks', partition: 0, offset: 2 }]);
     await work(log);

@@ -25,7 +25,7 @@ export async function work(log: MemoryLog, overrides: WorkerOverrides = {}): Pro
   return test;
 }
 
-/** Starts a worker for one evaluation. Its group begins at the first task unless it has begun already, as with an evaluator. */
+/** Starts a worker for one evaluation. Like an evaluator, sets its group to the first task unless it has committed offsets. */
 export const ownWorker =
   (log: MemoryLog, overrides: WorkerOverrides = {}) =>
   async (addressee: string): Promise<void> => {

@@ -1,5 +1,5 @@
 // Evaluates one policy version: requests answers through the log, from the workers of the run or from a worker that takes only the tasks of
-// this evaluation, scores the answers, and records everything. All its knowledge is in the log, so a second call with the same subject
+// this evaluation, scores the answers, and records everything. All its state is in the log, so a second call with the same subject
 // continues the first one or returns the recorded result, and reports that it did. An answer whose worker vanished, or that was cancelled
 // or failed, is requested again; after the last attempt it counts as 0 with its status. With a judge, a score is recorded once there is a
 // verdict. Delivery: at least once; events have identities, and recorded scores never change.
@@ -73,9 +73,9 @@ export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | '
   readonly onProgress?: (progress: EvaluationProgress) => void;
   /** Starts over, ignoring what is recorded. Later calls continue the latest repeat. */
   readonly again?: boolean;
-  /** Called before anything is requested, when answers of an earlier call count. */
+  /** Called before anything is requested, if an earlier call has started the evaluation. */
   readonly onTakenOver?: (taken: TakenOver) => void;
-  /** Called before an answer that no attempt gave is scored as 0. Rejects when what answers does not work: then nothing is scored. */
+  /** Called before a missing answer is scored as 0. Rejects if the policy does not work, e.g. its model is down: nothing is scored then. */
   readonly assertAnswering?: () => Promise<unknown>;
   /** First and longest wait between retries of an append, ms. */
   readonly retryMs?: readonly [number, number];

@@ -43,16 +43,16 @@ export interface EvaluationSubject {
   /** Model that judges the answers; by default none. */
   readonly judgeName?: string;
   /**
-   * What answers and judges, beyond the name: settings, hashes of code and weights, addresses, and what servers report about themselves.
+   * Details of the policy and the judge: settings, hashes of code and weights, addresses, and what servers report about themselves.
    */
   readonly answering?: Readonly<Record<string, unknown>>;
-  /** A worker that takes no other tasks answers; by default those of the run do. */
+  /** True when a worker that takes no other tasks answers; by default, the workers of the run do. */
   readonly hasOwnWorker?: boolean;
-  /** Number of earlier repeats of the same evaluation. */
+  /** Number of this repeat of the evaluation; 0 for its first time. */
   readonly repeat?: number;
   /** Rows of the file that are not asked; no effect on the identity. */
   readonly leftOut?: number;
-  /** The most questions that were to be asked, of which a set may have fewer; no effect on the identity. */
+  /** Requested maximum number of questions; the set may have fewer. No effect on the identity. */
   readonly mostQuestions?: number;
 }
 
@@ -80,7 +80,7 @@ function protocolOf(subject: EvaluationSubject): Readonly<Record<string, unknown
   return { questions: mostQuestions, reward, seed, ...limits, settings: commonSettings(answering?.['settings']) };
 }
 
-/** The settings of what answers, without addresses and hashes: only the workers of a run have those among their settings. */
+/** The settings of the policy, without addresses and hashes, which only the workers of a run have among their settings. */
 const commonSettings = (settings: unknown): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(settings ?? {}).filter(([name]) => !/(?:Url|_sha256)$/.test(name)));
 

@@ -63,7 +63,7 @@ describe('access', () => {
     }
     expect(links).toBeGreaterThan(700);
   });
-  it('says when there is no page', async () => {
+  it('returns an error for a page that does not exist', async () => {
     expect(await access!.call('factbook://europe/atlantis', signal)).toMatchObject({ status: 'error', errorType: 'not_found', items: [] });
     expect(await access!.call('https://example.org', signal)).toMatchObject({ status: 'error', errorType: 'not_found' });
   });

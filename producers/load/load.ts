@@ -1,5 +1,5 @@
-// Generates a synthetic run's tasks and rollouts as one sequence of events. Pure: the same options give the same events. Every event says
-// that it is synthetic. There is no ledger, so no trainer mistakes the run for its own.
+// Generates a synthetic run's tasks and rollouts as one sequence of events. Pure: the same options give the same events. The ids of
+// questions and workers begin with `synthetic-`. There is no ledger, so no trainer mistakes the run for its own.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { trajectoryId } from '../../streams/core/ids.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -18,9 +18,9 @@ export interface LoadOptions {
   /** Time of the first event, ms. */
   readonly startMs: number;
   readonly shape: LoadShape;
-  /** Minimum number of trajectories; groups are always complete. */
+  /** The load ends at this number of trajectories, rounded up to the end of a group. */
   readonly trajectories: number;
-  /** Minimum number of turns, rounded up to the end of a group. Infinity: only `trajectories` decides. */
+  /** The load also ends at this number of turns, rounded up to the end of a group. Infinity: only `trajectories` decides. */
   readonly turns: number;
   /** How many of the first trajectories are left without an end. */
   readonly open: number;

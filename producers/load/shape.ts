@@ -47,8 +47,8 @@ export const MOST_TURNS = 1_000_000;
 const MOST_TOKENS = 1_000_000_000;
 
 /**
- * Limits for trajectories with this mean: the defaults if the mean is below them, else limits with the same ratio to the mean as the
- * default limit has to the default mean. The token limit grows with the turn limit.
+ * Limits for trajectories with this mean. If the mean exceeds the default turn limit, the turn limit has the default ratio to the mean. The
+ * token limit grows with the turn limit.
  */
 export function lengthOf(
   meanTurns: number,

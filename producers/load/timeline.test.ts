@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTimeline } from './timeline.ts';
 
-it('gives things back by time, and by the order of adding when times are equal', () => {
+it('returns items by time, and in insertion order when times are equal', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant('take' as const))), (steps) => {
       const timeline = createTimeline<number>();

@@ -84,7 +84,7 @@ const UNKNOWN = -1;
 
 // Loops without allocations: they run for every turn that is stored.
 
-/** -1 when no version is known, as for the newest. */
+/** -1 when no version is known, like newestVersion. */
 export function oldestVersion(spans: Spans): number {
   let oldest = UNKNOWN;
   for (const { version } of spans) if (version >= 0 && (oldest < 0 || version < oldest)) oldest = version;

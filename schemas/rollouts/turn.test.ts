@@ -44,7 +44,7 @@ const nestedFields = (type: unknown): readonly NestedSchemaField[] => {
 };
 
 describe('the table of a turn', () => {
-  it.each(fields)('has the kind of $name as its schema', ({ name, type }) => {
+  it.each(fields)('gives $name a kind that its schema type allows', ({ name, type }) => {
     const spec = (turnFields as Readonly<Record<string, AnySpec>>)[name];
     if (spec?.each === undefined && spec?.inside === undefined) {
       expect([...(kinds[JSON.stringify(type)] ?? []), 'log']).toContain(spec?.kind);
@@ -95,7 +95,7 @@ describe('the table of a turn', () => {
     expect(names).toEqual([...figures, 'reward', 'tool', 'status', 'error_type', 'worker'].sort());
   });
 
-  it('cuts each field in one way at most', () => {
+  it('truncates each field in at most one way', () => {
     const ways = ['slug', 'text', 'arguments', 'items', 'calls', 'tokens', 'decision', undefined] as const;
     expect(ways.flatMap(fieldsCutAs).sort()).toEqual(fields.map(({ name }) => name).sort());
   });

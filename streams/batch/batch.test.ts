@@ -110,7 +110,7 @@ describe('accountBatch', () => {
 describe('batchHash', () => {
   const accounted = accountBatch([groupOf(0, [0, 1]), groupOf(1, [1, 0])], 0, new Map());
 
-  it('is the same for the same batch, and another for another order or another number', () => {
+  it('is equal for equal batches, and differs for another order, id, or number', () => {
     const hash = batchHash(accounted);
     expect(batchHash([...accounted])).toBe(hash);
     expect(batchHash(accounted.toReversed())).not.toBe(hash);

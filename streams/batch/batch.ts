@@ -63,8 +63,8 @@ function judge(group: Group, rules: BatchRules): GroupVerdict {
 }
 
 /**
- * True for a group that can no longer be trained on, however it ends: every trajectory was requested at a version that is now too old. A
- * group that was requested at the newest version is never outdated.
+ * True for a group that can no longer be trained on, however it ends: every trajectory was requested at a version that is now too old.
+ * Requests that name no version (-1: the newest) are never too old.
  */
 export function isOutdated(group: Group, { version, maxStaleness, stalePolicy }: BatchRules): boolean {
   const requests = [...group.trajectories.values()].map(({ request }) => request.policy_version);
@@ -127,7 +127,7 @@ export function accountBatch(batch: readonly Group[], version: number, ages: Tok
 
 /**
  * SHA-256 (hex) of the learner's whole input: for each trajectory, in order, its id, attempt, reward and advantage, and for each decision
- * its features, choice, log-probability and version.
+ * its features, choice, log-probability, version and reward.
  */
 export function batchHash(trajectories: readonly AccountedTrajectory[]): string {
   const hash = createHash('sha256');

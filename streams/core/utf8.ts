@@ -1,6 +1,6 @@
 // Encodes texts as UTF-8 with the fastest method for each length.
 
-/** Most UTF-8 bytes that one UTF-16 code unit can take. */
+/** Maximum number of UTF-8 bytes for one UTF-16 code unit. */
 export const WIDEST = 3;
 /** Up to this length, a loop is faster than a native call. */
 const SHORT = 24;

@@ -54,7 +54,7 @@ export interface Wake {
   readonly now: () => void;
   /** Makes every wait from now on reject. */
   readonly fail: (error: unknown) => void;
-  /** Resolves at the next wake-up, immediately if one came since the last wait, or after `ms`; rejects after `fail`. */
+  /** Resolves at the next wake-up, immediately if one came since the last wait, or after `ms`, at most a minute; rejects after `fail`. */
   wait(ms: number): Promise<void>;
   /** Resolves after `ms`, or at the first wake-up for which `alive` returns false. */
   sleep(ms: number, alive: () => boolean): Promise<void>;

@@ -89,7 +89,7 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 3, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: { status } }]);
   });
 
-  it('counts no cancelled attempt as a try, and none of an earlier call', () => {
+  it('counts neither cancelled attempts as tries nor those from before the evaluation was continued', () => {
     const state = requestedAll();
     for (const attempt of [0, 1, 2, 3]) {
       noteRequested(state, { trajectory_id: first, attempt }, attempt);

@@ -13,7 +13,7 @@ export interface EvaluationPlan {
   readonly questions: readonly string[];
   /** Number of answers per question. */
   readonly samples: number;
-  /** What the workers that answer take: tasks with this addressee. By default the workers of the run answer. */
+  /** Addressee of the tasks, which only the workers of this evaluation take; by default the workers of the run answer. */
   readonly addressee?: string;
 }
 
@@ -23,7 +23,7 @@ interface AttemptState {
   lastSignMs: number;
   started: boolean;
   ending: TrajectoryFinished | undefined;
-  /** Requested by an earlier call of the evaluation. */
+  /** Requested before the evaluation was last started or continued. */
   isEarlier: boolean;
 }
 
@@ -77,7 +77,7 @@ export function noteRequested(state: EvaluationState, request: Pick<TrajectoryRe
   sample.attempts.set(request.attempt, newAttempt(request.attempt, atMs));
 }
 
-/** Attempts so far are those of earlier calls: they may have failed because of an outage that is over. */
+/** Call when the evaluation starts or continues: earlier attempts may have failed because of an outage that is over. */
 export function noteEarlier(state: EvaluationState): void {
   for (const { attempts } of state.samples.values()) for (const attempt of attempts.values()) attempt.isEarlier = true;
 }
@@ -139,7 +139,7 @@ function noteEnding(sample: SampleState, attempt: AttemptState, ending: Trajecto
 export interface PatienceOptions {
   /** How long an attempt may be silent before it is given up, ms. */
   readonly silenceMs: number;
-  /** Maximum attempts per answer, of one call. */
+  /** Maximum attempts per answer since the evaluation was last started or continued. */
   readonly maxAttempts: number;
 }
 
@@ -180,7 +180,7 @@ function stepOf(sample: SampleState, situation: DecisionInputs): EvaluationStep 
   return { kind: 'score', sample, attempt: newest.number, ending: newest.ending };
 }
 
-/** Whether the last try has failed. Neither attempts of earlier calls nor those that were cancelled count as tries. */
+/** True when no further attempt is requested. Neither earlier attempts (isEarlier) nor cancelled ones count as tries. */
 function isFinal({ attempts }: SampleState, { isEarlier, ending }: AttemptState, maxAttempts: number): boolean {
   if (isEarlier) return false;
   const tries = [...attempts.values()].filter((one) => !one.isEarlier && one.ending?.status !== 'cancelled');
@@ -193,7 +193,7 @@ function newestAttempt(sample: SampleState): AttemptState | undefined {
   return newest;
 }
 
-/** The attempt ended without a usable answer, or was silent when it should not have been. */
+/** True when the attempt has ended, or was silent for too long although it had started or all workers are idle. */
 function isLost(attempt: AttemptState, { nowMs, idle, silenceMs }: DecisionInputs): boolean {
   if (attempt.ending !== undefined) return true;
   return nowMs - attempt.lastSignMs > silenceMs && (attempt.started || idle);

@@ -162,7 +162,7 @@ describe('a comparison', () => {
     expect(Math.abs((found?.low ?? 0) + expected)).toBeLessThan(0.01);
   });
 
-  it('pairs questions, names those of one only, and compares judges only where both have one', () => {
+  it('pairs questions, counts those that only one has, and compares judges only if both have one', () => {
     const a = [answer('x', { verdict: 'correct' }), answer('only-a')];
     const b = [answer('x', { verdict: 'incorrect' }), answer('only-b'), answer('only-b2')];
     const found = compareEvaluations(a, b, options);

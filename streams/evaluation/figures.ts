@@ -31,7 +31,7 @@ export interface ScoreFigures {
   readonly unanswered: number;
   readonly turns: Percentiles;
   readonly toolCalls: Percentiles;
-  /** Tokens of all prompts of an answer, each counted in full. Answers whose event does not record them are left out, here and below. */
+  /** Tokens of all prompts of an answer, each counted in full. Older answers do not record these two figures and are left out of them. */
   readonly promptTokens: Percentiles;
   readonly generatedTokens: Percentiles;
   /** Prompt and generated tokens, over all answers. */

@@ -227,7 +227,7 @@ export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boole
 
 export type CommitDecision =
   | { readonly kind: 'first'; readonly lease: BatchLeased }
-  /** It was committed before, with an identical request body. */
+  /** It was committed before, with equal contents (reportHash). */
   | { readonly kind: 'repeat'; readonly commit: CommittedVersion }
   | Refused;
 

@@ -140,7 +140,7 @@ describe('the difference between two ledgers', () => {
     expect(found.steps.byField).toEqual({ [field]: 1 });
   });
 
-  it('finds changed metrics, trajectories in another order, and trajectories that only one has', () => {
+  it('finds changed metrics, trajectories in another order, and trajectories that only one ledger has', () => {
     const a = ledgerOf('run-a', { seed: 2, steps: 2, groups: 2, samples: 2 });
     const at = a.findIndex(({ type }) => type === 'StepCompleted');
     const event = a[at]!.event as StepCompleted;
@@ -199,7 +199,7 @@ describe('the difference between two ledgers', () => {
     );
   });
 
-  it('finds any changed discard, and one that only one has', () => {
+  it('finds any changed discard, and a discard that only one ledger has', () => {
     fc.assert(
       fc.property(shapes, fc.nat(), fc.constantFrom('reason', 'reward', 'tokens', 'turns', 'question_id'), (shape, which, name) => {
         const a = ledgerOf('run-a', shape);

@@ -224,7 +224,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('takes a run that was continued, each of whose ends counts what was before it', () => {
+  it('accepts a continued run if each RunFinished counts the outcomes before it', () => {
     const first = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
     const told = { admitted: 5, trained: 2, discarded: 0, open: 3 };
     const goOn = { type: 'RunContinued' as const, fields: { steps: 2, version: 1 } };

@@ -1,5 +1,5 @@
-// The meaning of a step's metrics. Entries before StepCompleted v3 store the token-weighted figures under the names that now mean
-// trajectories; such entries have a staleness_token_mean of -1.
+// The meaning of a step's metrics. Entries before StepCompleted v3 store the token-weighted figures under the names that now stand for
+// figures over trajectories; such entries have a staleness_token_mean of -1.
 import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.ts';
 
 const NOT_SAID = -1;

@@ -6,7 +6,7 @@ import { strip } from './normalise.ts';
 const ANSWER = { name: 'answer' } as const;
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
-/** Format reward of one generation: each tag is opened and closed equally often, at most one call, no other role, at most one </think>. */
+/** Format reward of one generation: each tag opened as often as closed, at most one call or answer, no other role, at most one </think>. */
 export function formatOk(text: string, tools: readonly ToolKind[] = baseTools): boolean {
   let calls = 0;
   for (const { name } of [...tools, ANSWER]) {

@@ -1,7 +1,7 @@
 // The complete prompt of the judge. Changing it changes the verdicts, so the id of an evaluation includes its hash.
 import { createHash } from 'node:crypto';
 
-/** Most characters of an answer that the judge sees. */
+/** Maximum number of characters of an answer that the judge sees. */
 const SHOWN_CHARS = 500;
 
 export interface JudgedAnswer {

@@ -89,7 +89,7 @@ describe('scores', () => {
 });
 
 describe('tool calls', () => {
-  it('are the last of their kind, a search first', () => {
+  it('are parsed from the last pair of tags, a search before an access, and a call before an answer', () => {
     expect(parseAction('<answer>1</answer><search> a </search> <search>b\n</search>')).toEqual({ tool: 'search', query: 'b' });
     expect(parseAction('<answer>1</answer><access>u</access><search>')).toEqual({ tool: 'access', url: 'u' });
     expect(parseAction('<answer>1</answer> <answer>')).toEqual({ tool: 'answer', answer: '1' });

@@ -1,5 +1,5 @@
-// Copies a turn out of the bytes that it was read from, which are those of a whole fetch, so that a reader that waits for the rest of an
-// attempt keeps only the tokens in memory.
+// Copies a turn out of the fetch buffer that it was read from, so that a reader that waits for the rest of an attempt does not keep whole
+// fetches in memory.
 import type { TurnRecorded } from '../../schemas/generated/events.ts';
 import type { PackedList } from '../../schemas/packed.ts';
 import type { RecordedTurn, TokenTurn } from './token-turn.ts';

@@ -37,7 +37,7 @@ export const NO_LEARNER = 'none';
 /** The same for a run with an external trainer. */
 export const EXTERNAL = 'external';
 
-/** Entries about leases, and records of decisions that other entries make. */
+/** Entries about leases, which foldLeases has folded, and RewardsCounted, which only explains the decisions of other entries. */
 const isFolded = (entry: LedgerEntry): entry is LeaseEntry | Extract<LedgerEntry, { readonly type: 'RewardsCounted' }> =>
   isOfLeases(entry) || entry.type === 'RewardsCounted';
 

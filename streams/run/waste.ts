@@ -15,7 +15,7 @@ export const UNFINISHED = 'incomplete';
  */
 export const fateOf = (reason: string): GroupFate => (OWN_FATES.has(reason) ? (reason as GroupFate) : UNFINISHED);
 
-/** Maximum number of groups to look back at. */
+/** Maximum size of a window, in groups. */
 export const RECENT_GROUPS = 1_024;
 
 export interface WasteRules {
@@ -41,7 +41,7 @@ export type WasteVerdict =
 
 export type HopelessReason = 'mostly_discarded' | 'nothing_finished' | 'nothing_learned';
 
-/** Minimum number of groups before any verdict, and the same in batches. */
+/** Minimum size of a window, in groups and in batches. */
 const LEAST_GROUPS = 64;
 const LEAST_BATCHES = 4;
 /** Consecutive groups in which too few trajectories finished. */
@@ -57,7 +57,7 @@ const wasteIn = (recent: readonly GroupFate[]): Waste => {
   return { groups: recent.length, discarded, reasons: [...reasons].sort(([, a], [, b]) => b - a) };
 };
 
-/** Number of groups that a verdict covers. */
+/** Number of recent groups that a verdict on the share of discards covers; it covers more if more were discarded in a row. */
 export const windowOf = ({ batchGroups }: Pick<WasteRules, 'batchGroups'>): number =>
   Math.min(RECENT_GROUPS, Math.max(LEAST_GROUPS, LEAST_BATCHES * batchGroups));
 

@@ -13,7 +13,7 @@ function accountsOf(trajectories: readonly (readonly { version: number; tokens: 
 }
 
 describe('the staleness of a batch', () => {
-  it('is the sum of its in-flight and in-queue parts, and lies within its extremes', () => {
+  it('is the sum of its in-flight and in-queue parts, and its mean and percentiles do not exceed its maximum', () => {
     fc.assert(
       fc.property(batch, fc.integer({ min: 0, max: 30 }), (trajectories, version) => {
         const { accounts, ages } = accountsOf(trajectories, version);

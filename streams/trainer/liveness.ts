@@ -95,7 +95,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
     heard: workers.heard,
     live(nowMs) {
       liveSince = nowMs;
-      // the previous period ends later than it seemed to, so every worker heard in it counts as heard by now
+      // listening time goes back by the length of an interruption, so times from within it may be later than now
       workers.clear();
       since = { claimed: new Map(), running: new Map([...since.running].map(([key, atMs]) => [key, Math.min(atMs, nowMs)])) };
     },

@@ -22,7 +22,7 @@ export interface RunSettings {
   readonly oversample?: number;
   /** Comma-separated names of the attached rewards that are waited for and trained on; left out = none. */
   readonly rewardNames?: string;
-  /** How long a finished attempt waits for them, ms; by default without limit. */
+  /** How long a finished attempt waits for these rewards, ms; by default without limit. */
   readonly rewardTimeoutMs?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;

@@ -127,7 +127,7 @@ describe('posted rewards', () => {
     expect((await as('key-of-a-recorder-01')).status).toBe(200);
   });
 
-  it('get 503 while Kafka is unavailable: after a time, at once while an append is overdue, and not when none is any more', async () => {
+  it('get 503 while Kafka is unavailable: after a time, at once while an append is overdue, and not once none is overdue', async () => {
     const held = deferred<readonly []>();
     let calls = 0;
     const writer = {

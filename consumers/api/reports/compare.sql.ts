@@ -1,4 +1,4 @@
-// Differences between two runs: one statement around its parts, which the API reads in parallel.
+// The statement that compares two runs, and its parts, which the API reads in parallel.
 
 /** Settings and results. */
 const entriesOfRuns = `  SELECT run_id, entry.1 AS kind, entry.2 AS name, entry.3 AS value

@@ -32,7 +32,7 @@ async function addFlights(read: ReadFlights, state: Map<number, number>, window:
   return true;
 }
 
-/** Total time of the attempts of a purpose (empty: all but evaluations) whose last version a step of the range started from, ms. */
+/** Total time, ms, of the attempts of a purpose (empty: all but evaluations) with a last version from `from_step` - 1 to `to_step` - 1. */
 export async function readFlight(
   store: Store,
   { run, purpose }: { readonly run: string; readonly purpose: string },

@@ -10,7 +10,7 @@ import { readWorkers } from './workers.reader.ts';
 
 const tags = ['reports'];
 const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_INT32, default: fallback });
-/** A text, as it was when it could name only one run. */
+/** A comma-separated string and not an array, because earlier versions took only one run. */
 const otherRuns = Type.String({
   pattern: '^[a-z0-9][a-z0-9-]{0,62}(?:,[a-z0-9][a-z0-9-]{0,62}){0,4}$',
   description: 'Slugs of one to five other runs, separated by commas.',

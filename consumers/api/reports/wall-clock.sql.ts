@@ -1,4 +1,4 @@
-// Where wall-clock time is spent: a statement around the total time of all attempts, which the API keeps up to date.
+// Where wall-clock time is spent: a statement around that for the time of all attempts, whose result the API keeps up to date.
 
 /** Time of all attempts from start to finish, ms. */
 export const flightSql = `    SELECT sum(dateDiff('millisecond', started_at, finished_at)) AS flight

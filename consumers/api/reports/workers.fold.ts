@@ -23,7 +23,7 @@ const tables = ['trajectories', 'trajectory_starts', 'expired_attempts'] as cons
 
 const KEY = 'trajectory_id, attempt';
 const OF_PURPOSE = "({purpose:String} = '' or purpose = {purpose:String})";
-/** Statuses of attempts whose answer counts. */
+/** Statuses of attempts that count as finished. */
 const FINISHED = "('answered', 'max_turns', 'max_tokens')";
 
 const sums = (values: Readonly<Partial<Record<keyof WorkerSums, string>>>): string =>

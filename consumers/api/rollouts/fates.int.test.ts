@@ -1,4 +1,4 @@
-// What the ledger rarely says about a sample: every route gives the same answer.
+// Fates of samples that the ledger rarely records: every route returns the same fate.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore } from '../../../infra/clickhouse/client.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
@@ -65,7 +65,7 @@ describe.each([
     }
   });
 
-  it('are found by their fate, each by one', async () => {
+  it('are each found by exactly one fate', async () => {
     const found = await Promise.all(
       ['trained', 'collected', 'discarded', 'lost', 'open'].map(async (fate) => {
         const rows = await listed(run, `&fate=${fate}`);
@@ -90,7 +90,7 @@ describe.each([
   });
 });
 
-it('have it in their report, with and without the name of the run', async () => {
+it('trajectories have their fate in their report, with and without the run in the request', async () => {
   for (const query of ['', `?run=${rewoundRun}`]) {
     expect(await get(`/v1/trajectories/${rewoundRun}-f4.0${query}`)).toMatchObject({ training: [{ step: 5 }], rewound: [] });
     expect(await get(`/v1/trajectories/${rewoundRun}-f14.0${query}`)).toMatchObject({

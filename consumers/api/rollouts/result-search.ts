@@ -30,7 +30,7 @@ export async function resultHolds(store: Store, run: string, text: string): Prom
     ...unmarked.params,
   };
   const found = await readRows(store, `select 1 from (${hashes}) limit 1`, params);
-  // all calls would be compared with an empty set
+  // otherwise all calls would be compared with an empty set
   return found.length === 0 ? { sql: 'false', params: {} } : { sql: `result_sha256 in (${hashes})`, params };
 }
 

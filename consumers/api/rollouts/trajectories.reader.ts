@@ -151,7 +151,7 @@ const attemptsIn = (table: string, clauses: readonly SqlCondition[]): SqlConditi
   params: paramsOf(clauses),
 });
 
-/** What a step trained on that a rewind abandoned is discarded. */
+/** Steps that a rewind abandoned: an attempt that such a step trained on counts as discarded. */
 const abandoned = '(select version from abandoned_versions where run_id = {run_id_is:String})';
 const neither = (...tables: readonly string[]): string => tables.map((table) => rowsIn(table, { which: 'not in' })).join(' and ');
 const undecided = neither('step_trajectories', 'collected_trajectories', 'discarded_trajectories');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rounded, widen } from './curve-buckets.reader.ts';
 
-it('a bucket has the least, the most, and the last of its values, in whatever order they come', () => {
+it('a bucket has the minimum, maximum, and last of its values, whatever order they arrive in', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.tuple(fc.nat(1_000), fc.integer()), { minLength: 1, selector: ([step]) => step }), (points) => {
       const spread = points.reduce<ReturnType<typeof widen> | undefined>((before, [step, value]) => widen(before, step, value), undefined);

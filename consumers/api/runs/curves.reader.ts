@@ -73,7 +73,7 @@ export async function readCurves(store: Store, run: string, query: CurvesQuery):
   return { run_id: run, every, steps, series: Object.fromEntries(wanted.map((name) => [name, steps.map((step) => valueAt(step, name))])) };
 }
 
-/** Every how many steps one is returned, and the last step. */
+/** The interval between returned steps, and the last step. */
 async function spanOf(store: Store, range: CurveRange): Promise<{ readonly every: number; readonly last: number }> {
   const [span] = await readRows<{ every: number; last: number }>(
     store,

@@ -205,7 +205,7 @@ describe('curves in buckets', () => {
     expect(series).toEqual(Object.fromEntries(Object.entries(whole.series).map(([name, values]) => [name, values.map(six)])));
   });
 
-  it('have the mean reward of all that finished, as the spreads do, and the version only when they are named', async () => {
+  it('have extra series, such as reward_all_mean as in the spreads, only when a request names them', async () => {
     const spreads = (await get('spreads?limit=1000&fields=step,reward_all_mean'))['items'] as { step: number; reward_all_mean: number }[];
     const { steps, series } = await bucketed('points=400&series=reward_all_mean&series=version_after&series=heldout_f1');
     expect(series['reward_all_mean']?.map((value, at) => [steps[at], value])).toEqual(

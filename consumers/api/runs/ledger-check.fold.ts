@@ -1,5 +1,5 @@
-// The checks of a ledger, kept up to date. Entries up to the newest one in order are not read again unless one of them changes, or a new
-// entry has the number or the place in the chain of one of them.
+// The checks of a ledger, kept up to date. The checks of sequence and chain skip entries up to `top`, which are in order, unless one of
+// them changes, or a new entry has the sequence number or the previous hash of one of them.
 import type { Store } from '../../../streams/core/ports.ts';
 import { GENESIS } from '../../../streams/ledger/chain.ts';
 import { readRows } from '../list.ts';
@@ -68,11 +68,11 @@ const weightsSql = `
 
 const anyOf = (parts: readonly string[]): string => `select 1 as found from (\n  ${parts.join('\n  union all ')}) limit 1`;
 
-/** Finds an added entry with the number of one in order, as when the log holds an entry twice. */
+/** Finds an added entry whose sequence number is at most `top`, as when the log holds an entry twice. */
 const numberedAgainSql = (tables: readonly string[], { added }: RowWindow): string =>
   anyOf(tables.map((table) => `select sequence from ${added(table)} and sequence <= {top:Int64}`));
 
-/** Finds an entry after `top` that claims the place of one in order. */
+/** Finds an entry up to `top` with the same previous hash as an entry after `top`. */
 const claimedAgainSql = (tables: readonly string[], entries: string): string => `
   with (select groupArray(previous) from ${entries}) as claimed
   ${anyOf(
@@ -112,7 +112,7 @@ async function addEntries(store: Store, state: LedgerState, window: RowWindow): 
   return true;
 }
 
-/** Counts the entries in order as checked too. */
+/** Counts the entries up to `top` as checked too. */
 const behind = (top: number, { checked, ...found }: CheckedEntries = NOTHING): CheckedEntries => ({ checked: top + 1 + checked, ...found });
 
 /** What each check found in the tables. */

@@ -3,7 +3,7 @@ import { createFakeStore } from '../../../infra/testing/fake-store.ts';
 import { tablesOf } from '../../warehouse/rows/tables.ts';
 import { readLedger } from './ledger.reader.ts';
 
-/** Their entries are in the tables of steps and batches as well. */
+/** Tables whose entries are in the tables of steps and batches as well. */
 const further: readonly string[] = ['step_trajectories', 'collected_trajectories'];
 
 it('counts the entries of every table of the ledger', async () => {

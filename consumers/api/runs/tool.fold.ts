@@ -41,7 +41,7 @@ const slowestFirst = (a: SlowCall, b: SlowCall): number =>
   (b.ms ?? 0) - (a.ms ?? 0) || byText(a.trajectory_id, b.trajectory_id) || a.attempt - b.attempt || a.turn - b.turn;
 const placeOf = ({ trajectory_id, attempt, turn }: SlowCall): string => `${trajectory_id}/${attempt}/${turn}`;
 
-/** A call that the log holds twice is one of the slowest once. */
+/** A call that the log holds twice is listed only once. */
 function slowestOf(calls: readonly SlowCall[]): readonly SlowCall[] {
   const once = new Map(calls.map((call) => [placeOf(call), call]));
   return [...once.values()].sort(slowestFirst).slice(0, limits.slow);

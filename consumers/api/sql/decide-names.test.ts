@@ -55,13 +55,13 @@ describe('names', () => {
     ['a column with the name of a function', ['Identifier tokens (alias f)']],
     ['a function whose arguments are checked', ['Identifier repeat (alias f)']],
     ['an alias of such a column', ['Identifier f1 (alias f)', 'Identifier tokens (alias f1)']],
-  ])('do not allow a function as a lambda under an alias of %s', (_what, named) => {
+  ])('that alias %s are refused as a lambda', (_what, named) => {
     expect(verdict(selecting(...named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toMatchObject({ allowed: false });
     const allowed = named.every((item) => !item.includes('file'));
     expect(verdict(selecting(...named, callOf('plus', 'Identifier f', 'Identifier a'))).allowed).toBe(allowed);
   });
 
-  it('of columns and of allowed functions may be given an alias for a lambda', () => {
+  it('that alias a column or an allowed function are allowed as a lambda', () => {
     for (const named of ['Identifier reward (alias f)', 'Identifier lower (alias f)'])
       expect(verdict(selecting(named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toEqual({ allowed: true });
   });

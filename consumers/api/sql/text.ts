@@ -71,7 +71,7 @@ function decideOutput(tokens: readonly SqlToken[]): TextFinding {
   return undefined;
 }
 
-/** Refuses the name of another database before a dot, anywhere: the tree shows it too, unless it hides that part. */
+/** Refuses the name of another database before a dot, anywhere in the text: the tree omits parts of a statement. */
 function decideQualified(tokens: readonly SqlToken[], foreign: ReadonlySet<string>): TextFinding {
   for (const [at, owner] of tokens.entries()) {
     if (!isName(owner) || !foreign.has(owner.value) || !isMark(tokens[at + 1], '.')) continue;

@@ -35,7 +35,7 @@ const wholeSql = `
     )
   )`;
 
-/** An evaluation's own worker has an addressee: it does not work for the run, and it ends with the evaluation. */
+/** Without an evaluation's own workers, which have an addressee: they do not work for the run, and they end with the evaluation. */
 const beatsSql = `
   select toString(worker_id) as worker_id, toUnixTimestamp64Milli(max(occurred_at)) as at_ms, argMax(running, occurred_at) as running
   from heartbeats where run_id = {run:String} and addressee = '' group by worker_id order by at_ms desc limit 1000`;

@@ -101,7 +101,7 @@ const EMPTY = {
   ...{ staleness_max: -1, oldest: NO_VERSION, last: 0 },
 };
 
-/** The second has no fewer trained attempts, and no newer oldest version; otherwise its extremes would have to be found again. */
+/** True if the second has no fewer trained attempts and no newer oldest version than before: its extremes need not be computed again. */
 const staysExtreme = (
   state: FlowSeconds,
   { second, trained, oldest }: SecondFigures,

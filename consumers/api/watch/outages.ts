@@ -1,6 +1,6 @@
-// Outages of tools, found in calls by short spans of equal length. A tool has an outage while at least 30 % of its calls fail, and three
-// times as many as usual or half of them. In a span with few calls, that may be chance: a few calls that work do not end an outage, and
-// failures that chance explains are none.
+// Outages of tools, found in the numbers of calls in short spans of equal length. A tool has an outage while at least 30 % of its calls
+// fail, and at least three times as many as usual or half of them. With few calls, that may be chance: a few calls that work do not end an
+// outage, and failures that chance explains are no outage.
 import type { RowOf } from '../columns.ts';
 import type { outageColumns, weatherColumns } from './watch.columns.ts';
 
@@ -21,9 +21,9 @@ const LEAST_RATE = 0.3;
 /** With this rate, a tool is out, however often its calls usually fail. */
 const CERTAIN_RATE = 0.5;
 const TIMES_USUAL = 3;
-/** The usual rate is that of parts of the run with this many calls. */
+/** The usual rate is computed from the rates of parts of the run with at least this many calls. */
 const CALLS_OF_PART = 30;
-/** A tool of which no call has failed yet may fail this often. */
+/** The test for chance assumes at least this usual rate, even for a tool whose calls never failed. */
 const RARE_RATE = 0.02;
 /** Failures that are less likely than this are not chance. */
 const LEAST_CHANCE = 1e-5;

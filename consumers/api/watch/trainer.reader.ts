@@ -69,7 +69,7 @@ function isSilent({ age_ms, wait_ms, train_ms }: NewestEntry): boolean {
   return age_ms > Math.max(SILENT_MS, STEPS_UNTIL_SILENT * (wait_ms + train_ms));
 }
 
-/** An external trainer trains while a batch is leased to it. For other trainers, the usual times tell since the newest step. */
+/** An external trainer trains while a batch is leased to it. For others, the time since the newest step is compared with usual times. */
 function isTraining(entries: readonly NewestEntry[]): boolean {
   const find = (name: string): NewestEntry | undefined => entries.find(({ entry }) => entry === name);
   const [step, lease] = [find('StepCompleted'), find('BatchLeased')];

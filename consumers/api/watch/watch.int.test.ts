@@ -73,7 +73,7 @@ describe('the flow', () => {
     expect((await ask('flow?purpose=eval', storyRun)).ids.length).toBeLessThan(all.ids.length);
   });
 
-  it('has the same number of each fate when it is merged, however few the spans, and only running ones in flight at the end', async () => {
+  it('has the same number of each fate when merged into any number of spans, and only running attempts in flight at the end', async () => {
     const flow = await ask('flow?limit=50000');
     const fates = flow.fates.map((_, fate) => (flow.columns['fate'] ?? []).filter((one) => one === fate).length);
     const named = Object.fromEntries(flow.fates.map((name, at) => [name, fates[at] ?? 0]));
@@ -91,7 +91,7 @@ describe('the flow', () => {
     }
   });
 
-  it('keeps to its range', async () => {
+  it('has only attempts that started in the requested range', async () => {
     const part = await ask('flow?from=2026-11-20T09:00:00Z&to=2026-11-20T09:10:00Z');
     const starts = part.columns['start_ms'] ?? [];
     expect(starts.length).toBeGreaterThan(100);
@@ -153,7 +153,7 @@ describe('a run that is watched', () => {
     expect(data.reduce((sum, { calls }) => sum + calls, 0)).toBe(same?.['failed']);
   });
 
-  it('is compared with its whole length, and goes on after it was continued', async () => {
+  it('is compared with its whole length, and counts as running after it was continued', async () => {
     const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
     const at = `${start} + toIntervalSecond(number)`;
     const place = `'turnstream.training' as _topic, 7 as _partition, number as _offset, ${start} as _timestamp`;
@@ -178,7 +178,7 @@ describe('a run that is watched', () => {
     expect(behind.state).toMatchObject({ trainer: '' });
   });
 
-  it('reports that the tables lag behind the log, and all the rest while the log is unavailable', async () => {
+  it('reports that the tables lag behind the log, and everything else while the log is unavailable', async () => {
     const ways = [() => Promise.resolve(25_000), () => Promise.reject(new Error('no broker'))];
     const [lagging, unknown] = await Promise.all(
       ways.map(async (countBehind) => {
@@ -193,7 +193,7 @@ describe('a run that is watched', () => {
     expect(unknown).not.toContain('consumer-lag');
   });
 
-  it('is checked with all unfinished runs only while it has recent events or heartbeats', async () => {
+  it('is included in the check of all unfinished runs only while it has recent events or heartbeats', async () => {
     const found = async () => (await readAllFindings(store, () => Promise.resolve(25_000))).map(({ run_id }) => run_id);
     const told = await found();
     const worked = `insert into trajectories (run_id, trajectory_id, attempt, purpose, status, finished_at, occurred_at, _topic, _partition, _offset, _timestamp)
@@ -256,7 +256,7 @@ describe('a filtered list of trajectories', () => {
     return [previous?.trajectory_id, next?.trajectory_id];
   };
 
-  it('has for each of its 500 the previous and the next one, also while others finish', async () => {
+  it('returns the previous and the next of each of its 500 trajectories, also while others finish', async () => {
     const ids = await list();
     expect(ids).toHaveLength(500);
     const found = new Map<string, readonly (string | undefined)[]>();
@@ -310,7 +310,7 @@ describe('two evaluations', () => {
   const compare = async (a: string, b: string): Promise<Compared> =>
     (await server.app.inject(`/v1/evaluations/${a}/compare?with=${b}`)).json<Compared>();
 
-  it('differ by more than chance, or not', async () => {
+  it('differ by more than chance, but not an evaluation from itself', async () => {
     await seedEvaluationPair(store);
     const [better, worse] = evaluationPair;
     const more = await compare(worse, better);

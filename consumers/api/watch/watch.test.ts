@@ -13,7 +13,7 @@ const step = (number: number, more: Partial<StepFigures> = {}): StepFigures => (
 const steps = (more: (at: number) => Partial<StepFigures> = () => ({})): StepFigures[] =>
   Array.from({ length: 100 }, (_, at) => step(at + 1, more(at)));
 
-/** The same as the statement that reads it. */
+/** Computes the same figures as the statement that reads them. */
 function wholeOf(all: readonly StepFigures[]): WholeRun {
   const meanOf = (values: readonly (number | null)[]): number | null => {
     const known = values.filter((value): value is number => value !== null);
@@ -119,7 +119,7 @@ describe('advisories', () => {
     expect([saidAt(10_000), saidAt(71_000)]).toEqual([false, true]);
   });
 
-  it('report an outage of a tool that has not worked since until it was not called for ten minutes', () => {
+  it('report an outage of a tool that has not worked since as current for ten minutes after its end', () => {
     const outages = [outageOf('search', 10_000)];
     const saidAt = (called_until_ms: number) => adviseOn(facts({ outages, still_out: ['search'], called_until_ms }))[0]?.is_over;
     expect([saidAt(10_000), saidAt(610_000), saidAt(610_001)]).toEqual([false, false, true]);
@@ -131,7 +131,7 @@ describe('advisories', () => {
     expect(found?.sql).toContain("addressee = ''");
   });
 
-  it('have only the calls of the outage in its evidence', () => {
+  it('limit the evidence of an outage to the calls during it', () => {
     const [found] = adviseOn(facts({ outages: [outageOf('search', 10_000)] }));
     expect(found?.sql).toContain("occurred_at >= parseDateTime64BestEffort('1970-01-01T00:00:00.000Z', 3, 'UTC')");
     expect(found?.sql).toContain("occurred_at < parseDateTime64BestEffort('1970-01-01T00:00:10.000Z', 3, 'UTC')");
@@ -207,7 +207,7 @@ describe('the trainer', () => {
     expect(doing(entry('RunFinished', 3), entry('RunStarted', 0))).toBe('');
   });
 
-  it('trains for about as long as it usually does, after it has waited as long as usual', () => {
+  it('trains after it has waited as long as usual, for up to twice its usual training time', () => {
     const after = (age_ms: number): string => doing(entry('StepCompleted', 1, { age_ms, step: 1 }));
     expect([0, 3_999, 4_000, 7_999, 8_000].map(after)).toEqual(['waiting', 'waiting', 'training', 'training', 'waiting']);
   });

@@ -37,7 +37,7 @@ it('names of attempts parse back to the attempts', () => {
   );
 });
 
-it('shift is named with enter, but not with letters', () => {
+it('the name of a key includes shift for enter, but not for letters', () => {
   const name = (key: string, shift: boolean): string => keyName({ key, command: false, shift });
   expect([name('Enter', true), name('Enter', false), name('G', true)]).toEqual(['Shift Enter', 'Enter', 'G']);
 });

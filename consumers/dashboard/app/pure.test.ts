@@ -287,7 +287,7 @@ describe('the fate of a sample', () => {
       .map(({ name }) => name);
   const account = { attempt: 0, advantage: 0.5, staleness_total: 1, queue_ms: 5, at: null };
 
-  it('is that of its batch in a run that is not trained, and that of a rewind after its step', () => {
+  it('names the batch in a run that only collects, and a rewind after the step that trained on it', () => {
     const ended = { attempts: [{ ...attempt, result }] };
     expect(namesOf({ ...ended, collected: [{ ...account, batch: 3 }] })).toEqual(['answered', 'collected in batch 3']);
     const training = [{ ...account, step: 4 }];

@@ -80,7 +80,7 @@ describe('the flow', () => {
     expect([next(4, -1, 'trained'), next(2, -1, 'trained'), next(0, -1, 'trained')]).toEqual([2, 0, -1]);
   });
 
-  it('stacks what was kept, discarded, and neither of the whole run', () => {
+  it('stacks the kept, the discarded, and all other trajectories of the whole run', () => {
     const columns = { trained: [1, 0], collected: [0, 2], discarded: [1, 0], lost: [0, 1], open: [0, 0] };
     expect(stripPaths({ at_ms: [0, 1], columns }, 30)).toEqual({
       kept: 'M0,30V20H1V30ZM1,30V10H2V30Z',
@@ -171,7 +171,7 @@ describe('bytes, excerpts, and runs side by side', () => {
     expect(headOf(`${'İ'.repeat(100)}NEEDLE`, 'needle')).toBe(`…${'İ'.repeat(60)}NEEDLE`);
   });
 
-  it('are searched for the text itself, at its own places', () => {
+  it('are searched literally and in any case, with positions in the original text', () => {
     const found = (text: string, sought: string) => [...text.matchAll(patternOf(sought))].map(({ index }) => index);
     expect(found('İİ needle Needle', 'NEEDLE')).toEqual([3, 10]);
     expect(found('a.b a+b (a.b)', 'a.b')).toEqual([0, 9]);

@@ -82,7 +82,7 @@ async function waits({ world, random }: ModelRun): Promise<void> {
   }
 }
 
-/** Kafka is away, or the coordinator is frozen: nobody can extend a lease, so none ends. */
+/** Kafka is unavailable, or the coordinator is frozen: nobody can extend a lease, so none ends. */
 async function freezes(run: ModelRun): Promise<void> {
   const { world, random, violations } = run;
   const leased = (): string => world.life.state.leases.out.map(({ batch_id: id }) => id).join();

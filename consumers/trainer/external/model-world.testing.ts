@@ -132,7 +132,7 @@ export async function call<T>(world: ModelWorld, job: Job<T>): Promise<CallResul
   }
 }
 
-/** The same for work that the coordinator does without a call. */
+/** Like `call`, for work that the coordinator does by itself. */
 export async function byItself(world: ModelWorld, work: () => Promise<void>): Promise<void> {
   await work().catch(() => restart(world));
 }

@@ -8,7 +8,7 @@ const MOST_MOMENTS = 80;
 export interface ServingFirst {
   /** Returns the same items; as long as they are taken quickly, other work gives way. */
   track<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined>;
-  /** For one piece of work: each call resolves when no item was taken for a moment, or at once if it has waited long enough in total. */
+  /** Returns a wait for one piece of work: until no item was taken for a moment, or not at all once its waits add up to the limit. */
   newTurns(): () => Promise<void>;
 }
 

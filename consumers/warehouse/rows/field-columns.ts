@@ -51,7 +51,7 @@ export interface ColumnField {
   readonly type: AvroType;
   /** Undefined for a field that stays in the log. */
   readonly column: string | undefined;
-  /** The number of a row from which no value is taken. */
+  /** The number in the cell of a row from which no value is taken. */
   readonly missing: number;
 }
 

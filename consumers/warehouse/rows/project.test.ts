@@ -61,11 +61,11 @@ const notStored: Partial<Record<EventType, readonly string[]>> = {
 describe('projections', () => {
   const tables = tablesOfMigrations();
 
-  it('knows exactly the tables of the migrations', () => {
+  it('fill all tables of the migrations, except those that keepers fill', () => {
     expect([...tables.keys()].sort()).toEqual([...tableNames, ...keptTables].sort());
   });
 
-  it.each(eventTypes)('gives %s rows with exactly the columns of their tables', (type) => {
+  it.each(eventTypes)('give %s rows with exactly the columns of their tables', (type) => {
     const random = seeded(7);
     for (let turn = 0; turn < 20; turn += 1) {
       const rows = rowsOf(type, randomEvent(type, random));
@@ -78,7 +78,7 @@ describe('projections', () => {
     }
   });
 
-  it.each(eventTypes)('lets every field of %s reach a row', (type) => {
+  it.each(eventTypes)('let every field of %s reach a row', (type) => {
     const random = seeded(11);
     const event = randomEvent(type, random);
     for (const field of Object.keys(event) as (keyof typeof event)[]) {
@@ -89,7 +89,7 @@ describe('projections', () => {
     }
   });
 
-  it('covers every topic', () => {
+  it('cover every topic', () => {
     expect([...warehouseTopics].sort()).toEqual([...new Set(Object.values(topicOf))].sort());
     for (const topic of warehouseTopics) expect(tablesOf(topic).length).toBeGreaterThan(0);
   });

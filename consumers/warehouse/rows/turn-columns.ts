@@ -47,7 +47,7 @@ interface ColumnSpec {
 /** Without its logical type. */
 const bare = (type: AvroType): AvroType => (complex(type).items === undefined ? complex(type).type : type);
 
-/** In the order of their bytes. */
+/** The fields of a nested record, in the order in which they are encoded. */
 const nestedOf = (record: AvroType | undefined, specs: NestedSpecs): readonly ColumnField[] =>
   (complex(record).fields ?? []).map(({ name, type }) => ({
     ...{ name, type: bare(type), column: specs[name]?.column },

@@ -1,6 +1,6 @@
-// The API as a supervised service. Its port is chosen at each start of its process: if another program has the default port, the port that
-// this data directory used before, or else a free one. Two instances that start at the same moment may both find a port free; the one that
-// fails to bind it picks another.
+// The API as a supervised service. Its port is chosen at each start of its process: the configured one or, after a restart, the last one;
+// if another program has it, the port that this data directory used before, or else a free one. Two instances that start at the same moment
+// may both find a port free; the one that fails to bind it picks another.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { portIsFree } from '../../lifecycle/net.ts';
@@ -38,7 +38,7 @@ export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): 
   };
 }
 
-/** The configured port, for an API that runs alone, if it is free; else the previous port of this data directory, or any free one. */
+/** The port of an API that runs alone: the configured one if it is free; else the previous one of this data directory, or any free one. */
 export async function freeApiPort({ dataDir, apiHost, apiPort }: ApiServiceOptions['config']): Promise<number> {
   if (apiPort === 0 || (await portIsFree(apiHost, apiPort))) return apiPort;
   return rememberedPort(dataDir, 'api');

@@ -78,7 +78,7 @@ class LocalFleet implements Fleet {
   readonly #trainerDone = deferred();
   /** One evaluation after the other; undefined before the first. */
   #evaluations: Promise<void> | undefined;
-  /** Newest version between the first and the last that was to be evaluated. */
+  /** Newest version between the first and the last whose evaluation was requested; 0 if there was none. */
   #evaluated = 0;
   #endedEarly = false;
   #addresses: ConfiguredAddresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
@@ -225,7 +225,7 @@ class LocalFleet implements Fleet {
     await this.#crew.supervise(apiService({ config, role, fixed: apiPortFixed, onPort })).started;
   }
 
-  /** The owner of a configured Kafka decides what that keeps. */
+  /** Does nothing for a configured Kafka: its owner decides what it keeps. */
   #startTidying(): void {
     const { config, training, logger, onChange } = this.#options;
     if (config.kafkaBrokers.length > 0) return;

@@ -1,7 +1,7 @@
 // Decides where the local log may be truncated: only records of finished runs in `rollouts` and `tasks`. Pure.
 //
-// - A run is kept until it has finished and is old, or until it has finished and the log is too large: then the run that finished first
-// goes first. Runs named in the settings, the current run and unfinished runs are kept.
+// - A finished run is kept until it is old or the log is too large: then the run that finished first is removed first. Runs named in the
+// settings, the current run and unfinished runs are kept.
 // - A partition is truncated before the first record of any kept run, and only as far as the tables have its records. A kept run whose
 // start is unknown prevents truncation.
 // - Ledger, policies, questions, evaluations and texts are never truncated.

@@ -11,7 +11,7 @@ const services = (run: string) => ({
   ...{ run, startedAt: '', processes: {} },
 });
 
-describe('trouble of up itself', () => {
+describe('problems of up itself', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnstream-own-'));
   const told: RoleStatus[] = [];
   let own: OwnTrouble | undefined;
@@ -24,7 +24,7 @@ describe('trouble of up itself', () => {
     free = Number.MAX_SAFE_INTEGER;
   });
 
-  it('writes the newest services as soon as they can be written, and does not fail meanwhile', async () => {
+  it('writes the newest content of the services file as soon as it can be written, and does not fail meanwhile', async () => {
     const dataDir = join(folder, 'a file');
     writeFileSync(dataDir, '');
     watch(dataDir).publish(services('first'));

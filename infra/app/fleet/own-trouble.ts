@@ -110,7 +110,7 @@ class OwnWatch implements OwnTrouble {
     const warning = Number.isFinite(bytes) ? this.#forecast.look(bytes, performance.now()) : '';
     const wasFull = this.#texts.full !== '';
     this.#tell({ full: bytes < ROOM ? full : '', warning, file: this.#written() });
-    // The free space of the last measurement would contradict it.
+    // The free space of the last measurement would contradict the report.
     if (wasFull !== bytes < ROOM && this.#options.measure !== undefined) await this.#measure(this.#options.measure);
   }
 

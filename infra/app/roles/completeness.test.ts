@@ -31,7 +31,7 @@ describe('the health of a role that skipped records', () => {
     expect(unready({ name: 'trainer', ...last, sinceMs: 0 }, 1)).toContain('trainer works, but records are missing: retention had deleted');
   });
 
-  it('learns of ranges that their reader does not handle itself; each range is logged and counted once', () => {
+  it('covers the ranges that their reader does not handle itself; each range is logged and counted once', () => {
     const metrics = recordingMetrics();
     const [role, own]: [unknown[], unknown[]] = [[], []];
     const tell = createSkippedTeller({ logger: silentLogger, metrics, onSkipped: (skipped) => role.push(skipped) });

@@ -39,7 +39,7 @@ describe('an outage', () => {
     expect(logger.lines.map(({ message }) => message)).toEqual(['waiting out an outage', 'continuing after an outage']);
   });
 
-  it('is not any other error: those reject at once', async () => {
+  it('does not include other errors, which reject at once', async () => {
     const fenced = new PlatformError('PRODUCER_FENCED', 'another');
     await expect(throughOutages(setup().options, () => Promise.reject(fenced))).rejects.toBe(fenced);
   });

@@ -1,5 +1,5 @@
-// Runs the audit for the command line. A running sink gets time to store everything that is in the log when the audit begins. Without a
-// running sink, records that are not stored yet are reported but do not fail the audit: the next sink stores them.
+// Runs the audit for the command line. If the store is running, its sink gets time to store everything that is in the log when the audit
+// begins. Otherwise, records that are not stored yet are reported but do not fail the audit: the next sink stores them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { audit, type AuditProgress, type AuditResult } from '../../../consumers/warehouse/audit.ts';
 import type { AuditState } from '../../../consumers/warehouse/audit-findings.ts';
@@ -26,7 +26,7 @@ export interface AuditWork {
   readonly onProgress: (progress: AuditProgress | 'waiting') => void;
 }
 
-/** Compares the whole log with the tables. */
+/** Compares the log, or a sample of it, with the tables. */
 export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> {
   const alone = withKnownAddresses(config).clickhouseUrl === '';
   const options = { config, logger: work.logger, purpose: 'audit', store: true };

@@ -52,7 +52,7 @@ it('asks an agent again if its code changed, and not if only its path did', { ti
   const edited = await evaluated(agent('c', 'Bern'));
   expect(edited).toMatchObject({ error: '', avg_em: 0 });
   expect(edited['evaluation_id']).not.toBe(first['evaluation_id']);
-  // two at once do not answer for each other, although both belong to one run
+  // two concurrent evaluations do not use each other's workers, although both belong to one run
   const both = await Promise.all([evaluated(agent('d', 'Vienna!')), evaluated(agent('e', 'Linz'))]);
   expect(both.map((one) => one['avg_em'])).toEqual([1, 0]);
 });
@@ -176,7 +176,7 @@ it('answers, judges, resumes, shows and compares', { timeout: 300_000 }, async (
   expect(await command({ ...env, TURNSTREAM_LOG_LEVEL: 'silent' }, 'evaluate', '--run', 'r', '--data', gaia)).toMatchObject({ code: 2 });
   const unjudged = { ...env, TURNSTREAM_JUDGE_URL: '' };
   expect(await command(unjudged, 'evaluate', ...flags)).toMatchObject({ code: 2 });
-  // a server that is down has no scores
+  // without its server, an evaluation fails and prints no scores
   await server.close();
   const silent = { ...env, TURNSTREAM_LOG_LEVEL: 'silent', TURNSTREAM_LLM_RETRIES: '0' };
   expect(await command(silent, 'evaluate', ...one, '--data', renamed)).toMatchObject({ code: 1, out: '' });

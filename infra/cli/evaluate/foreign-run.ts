@@ -10,7 +10,7 @@ function foreignOf(config: Config): { readonly name: string; readonly settings: 
   return { name, settings: [llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, name] };
 }
 
-/** The name of that run: the same for the same model and settings, or for the same module. */
+/** The name of that run: the same for the same model and settings, or for the same path of a module. */
 export function runOfModel(config: Config): string {
   const { name, settings } = foreignOf(config);
   const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 8);

@@ -1,4 +1,4 @@
-// `turnstream export --what rows`: a group at a time, so memory holds the tokens of one group.
+// `turnstream export --what rows`: exports one group at a time, so memory holds the tokens of one group.
 import { encodeRows, type RowFormat } from '../../../consumers/common/rows/encode.ts';
 import {
   asTrained,

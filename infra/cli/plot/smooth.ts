@@ -1,5 +1,5 @@
 /**
- * Exponential moving average as in TensorBoard: each value is `weight` times the previous one plus the rest of its own, with a bias
+ * Exponential moving average as in TensorBoard: `weight` times the previous average plus `1 - weight` times the value, with a bias
  * correction for the first values. A weight of 0 leaves the values unchanged.
  */
 export function smoothed(values: readonly number[], weight: number): readonly number[] {

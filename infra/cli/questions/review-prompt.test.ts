@@ -76,7 +76,7 @@ describe('the prompt of questions review', () => {
     expect((await reviews())[0]!.said).toEqual(['commented by ada: reads oddly', 'accepted by ada']);
   });
 
-  it('can be left and continued with the remaining questions and what was said of them', async () => {
+  it('can be left, and continued with the remaining questions and their earlier comments', async () => {
     const { reviews, sit } = await logWith(question('q1'), question('q2'), question('q3'));
     expect((await sit('ada', 'accept', 'c look again', 'q', 'r never read')).recorded).toBe(2);
     expect(verdicts(await reviews())).toEqual([

@@ -1,6 +1,5 @@
 // Question synthesis for the command line. Candidates go to the log as they are made; accepted ones also go to a file.
-import { createWriteStream, type WriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { open, type FileHandle } from 'node:fs/promises';
 import { createLlmWriter } from '../../../producers/questions/synthesis/llm/llm-writer.ts';
 import { createFactbookWriter } from '../../../producers/questions/synthesis/factbook-writer.ts';
 import type { QuestionWriter } from '../../../producers/questions/synthesis/port.ts';
@@ -67,23 +66,14 @@ const questionLine = (event: QuestionAccepted): string =>
     history: event.history,
   })}\n`;
 
-async function opened(path: string): Promise<WriteStream> {
-  const stream = createWriteStream(path);
-  try {
-    await once(stream, 'open');
-    return stream;
-  } catch (cause) {
+async function opened(path: string): Promise<FileHandle> {
+  return open(path, 'w').catch((cause: unknown) => {
     throw new PlatformError('USAGE_INVALID', `writing questions to ${path}: ${messageOf(cause)}`, { cause });
-  }
+  });
 }
 
-async function ended(stream: WriteStream | undefined): Promise<void> {
-  if (stream !== undefined) await new Promise<void>((resolve) => stream.end(resolve));
-}
-
-async function writeLines(stream: WriteStream | undefined, events: readonly QuestionAccepted[]): Promise<void> {
-  if (stream === undefined || events.length === 0) return;
-  if (!stream.write(events.map(questionLine).join(''))) await once(stream, 'drain');
+async function writeLines(file: FileHandle | undefined, events: readonly QuestionAccepted[]): Promise<void> {
+  if (events.length > 0) await file?.appendFile(events.map(questionLine).join(''));
 }
 
 const PORTION = 500;
@@ -122,7 +112,7 @@ async function runInto<S>(job: SynthesisJob, questions: QuestionWriter<S>, event
     });
   } finally {
     // also after a failure: candidates made so far are kept
-    await log.flush().finally(() => ended(file));
+    await log.flush().finally(() => file?.close());
   }
 }
 

@@ -65,7 +65,7 @@ describe('the llm writer', () => {
     );
     const made = await run(file('died.jsonl'), '--seed-path', seeds(), '--concurrency', '1');
     expect(made).toMatchObject({ code: 1, out: '' });
-    // the failed walk had an injection that was accepted
+    // the walk that failed already had an accepted injection
     expect(made.error).toMatch(
       /making questions with writer: asking writer at http.*; what was made before is kept: 2 accepted, 0 rejected \[MODEL_UNAVAILABLE\]/,
     );

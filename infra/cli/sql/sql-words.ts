@@ -5,7 +5,7 @@ import type { SqlWords } from './sql-completion.ts';
 /** Runs a query and returns its rows as TSV. */
 export type RunQuery = (query: string) => Promise<string>;
 
-/** Names are read on first use and cached for a minute; only functions while the store does not answer. */
+/** Names are read on first use and cached for a minute. If that fails, only the functions are cached. */
 export function createSqlWords(ask: RunQuery, now: () => number): () => Promise<SqlWords> {
   let kept: { readonly at: number; readonly words: Promise<SqlWords> } | undefined;
   return () => {

@@ -1,4 +1,4 @@
-// Checks that need no running service, made before anything is started or written, and reported together.
+// Checks made before anything is started or written, and reported together.
 import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../../streams/core/errors.ts';
 import { runFinished } from '../../../consumers/trainer/run-end.ts';
 import type { Config } from '../../config/descriptors.ts';

@@ -36,7 +36,7 @@ export interface RebuildProgress {
   readonly phase: 'waiting' | 'emptying' | 'storing' | 'auditing';
   /** Records stored or compared so far. */
   readonly done: number;
-  /** Total number of records. */
+  /** Total number of records; while it waits, the number of running sinks. */
   readonly of: number;
   /** What the rebuild waits for; empty when it is not waiting. */
   readonly detail: string;

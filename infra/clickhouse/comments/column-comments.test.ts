@@ -40,7 +40,7 @@ describe('comments of columns', () => {
   });
 });
 
-/** Their migrations declare another comment, which only an entry of the table replaces. */
+/** Columns whose migrations declare a comment, which only an entry of their table replaces. */
 const MIGRATED: ReadonlySet<string> = new Set([
   'heartbeats.running',
   'run_events.learner',

@@ -3,7 +3,7 @@
 import { totalmem } from 'node:os';
 
 const MiB = 1024 * 1024;
-/** Merges run at lower priority than inserts and reads, and still get a third of their share on a busy machine. */
+/** Merges run at lower priority than inserts and reads; on a busy machine, they get a third of the CPU time of a normal thread. */
 const MERGE_NICE = 5;
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
 
@@ -53,7 +53,7 @@ export function engineConfig(memoryBytes: number, usersFile: string): string {
  * A sink makes dozens of small parts per second, and the cost of a merge depends on the number of parts more than on their rows.
  * Therefore at least sixteen parts are merged at a time, in the compact format until they are large, and without column statistics, which
  * no query here uses. The engine adds 5 MiB to the size of each part in its estimates: with a base below 17, sixteen parts of one row each
- * would justify rewriting a part of a few MB. Its heuristic for small parts removes the parts that triggered a merge from it.
+ * would justify rewriting a part of a few MB. The heuristic for small parts is off, because it removes the parts that triggered a merge.
  */
 const tableSettings: Readonly<Record<string, string | number>> = {
   auto_statistics_types: '',

@@ -82,7 +82,7 @@ export function watchOver(options: LifeOptions): EngineLife {
   function endDying(said: string): void {
     if (state !== 'well') return;
     state = 'dying';
-    // Statements that the engine ends by itself did not cause its death.
+    // The engine ends unrelated statements within this time; only one that is still running can be the cause.
     setTimeout(() => {
       const suspects = engine.watch.pending().filter(({ asked }) => asked.maxSeconds !== undefined);
       finish(suspects, dyingFailure(said));

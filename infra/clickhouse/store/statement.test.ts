@@ -128,7 +128,7 @@ describe('inserts that bring rows', () => {
 });
 
 describe('any text', () => {
-  it('is parsed or refused by ClickHouse’s own code, and quoted parts never change what it is', () => {
+  it('is parsed, or refused with an error code of ClickHouse, and quoted parts never change its kind', () => {
     const quoted = fc
       .tuple(fc.constantFrom("'", '`', '"'), fc.string({ unit: 'binary' }))
       .map(([quote, text]) => quote + text.replaceAll('\\', '\\\\').replaceAll(quote, quote + quote) + quote);

@@ -5,7 +5,7 @@ const never = new Promise<never>(() => undefined);
 const ticks = (watch: ReturnType<typeof createWatch>, count: number) => Array.from({ length: count }, () => watch.tick()).at(-1);
 
 describe('the watch', () => {
-  it('passes results and errors on, and knows what is pending', async () => {
+  it('passes results and errors on, and does not list completed calls', async () => {
     const watch = createWatch();
     const asked = { sql: 'select 1', maxSeconds: 1 };
     expect(await watch.run(asked, Promise.resolve(7))).toBe(7);

@@ -192,7 +192,7 @@ describe('a trainer', () => {
   it('waits while the coordinator restarts, to lease and to commit', async () => {
     const state = { step: 0 };
     let count = 0;
-    // more failures in a row than one call is retried
+    // more consecutive failures than one call has retries
     const { ts } = clientOf((one) => {
       if (!/:(?:lease|commit)$/.test(one.path)) return coordinator(one, state);
       count += 1;
@@ -203,7 +203,7 @@ describe('a trainer', () => {
     expect([trainer.version, count]).toEqual([1, 16]);
   });
 
-  it('waits while the API is away, to lease, to read rows, and to commit', async () => {
+  it('waits while the API is unavailable, to lease, to read rows, and to commit', async () => {
     const state = { step: 0 };
     let count = 0;
     const { ts } = clientOf((one) => {

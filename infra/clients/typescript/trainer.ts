@@ -103,7 +103,7 @@ const PATIENCE_MS = 120_000;
 /** Number of extensions within the duration of a lease, so that two may fail. */
 const EXTENSIONS = 3;
 
-/** An API or a coordinator that restarts is like a batch that is not available yet. */
+/** Undefined while the API or the coordinator is unavailable, as for a batch that is not available yet. */
 function finishedOrNone(error: unknown): 'finished' | undefined {
   if (error instanceof ApiError && error.code === 'RUN_FINISHED') return 'finished';
   if (passes(error)) return undefined;

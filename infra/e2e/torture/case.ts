@@ -30,7 +30,7 @@ export interface Case {
   readonly rewinds: readonly FactOf<'RunRewound'>[];
   readonly groups: ReadonlyMap<string, GroupCase>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
-  /** Groups that lost records after they were acknowledged, or with records where the log had lost others. */
+  /** Groups that lost acknowledged records, or that have records at offsets where the log had lost others. */
   readonly touched: ReadonlySet<string>;
 }
 

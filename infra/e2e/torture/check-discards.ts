@@ -33,7 +33,7 @@ function checkReason(event: DiscardFact['event'], attempt: AttemptHistory, histo
   return history.winner?.number === event.attempt ? [] : ['it is not the attempt that counts'];
 }
 
-/** It was given up earlier, by an entry that says that there is no next attempt. */
+/** Checks that an earlier entry gave its last attempt up, without a next attempt. */
 function checkExpired({ facts }: Case, event: DiscardFact['event']): readonly string[] {
   const given = facts.training.some(
     ({ read }) =>
@@ -45,7 +45,7 @@ function checkExpired({ facts }: Case, event: DiscardFact['event']): readonly st
   return given ? [] : ['its last attempt was not given up'];
 }
 
-/** No attempt can continue it: the log has lost one of its requests. */
+/** Checks that the log has lost one of its requests, so that no attempt can continue it. */
 function checkLost({ facts }: Case, event: DiscardFact['event']): readonly string[] {
   const gone = facts.gone.flatMap(({ tasks }) => tasks);
   const isOf = ({ read }: LogFact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;

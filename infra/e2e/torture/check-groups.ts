@@ -52,7 +52,7 @@ function vanished(of: Case): readonly Vanished[] {
     .filter(({ id, attempt }) => !alive.has(`${id}/${attempt}`));
 }
 
-/** -1 when the last attempt was given up. */
+/** The newest attempts of trajectories of which an attempt was given up; -1 if there is no next attempt. */
 function newestAttempts({ facts }: Case): ReadonlyMap<string, number> {
   return new Map(eventsOf(facts.training, 'TrajectoryExpired').map(({ event }) => [event.trajectory_id, event.next_attempt]));
 }

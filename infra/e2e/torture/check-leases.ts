@@ -31,7 +31,7 @@ export function countLeases({ facts, rewinds }: Case): LeaseCounts {
 interface LeaseTally {
   epoch: number;
   version: number;
-  /** In the order in which they were granted. */
+  /** Leases that have not ended, in the order in which they were granted. */
   out: readonly BatchLeased[];
   /** How each lease ended, by batch id. */
   readonly ended: Map<string, string>;

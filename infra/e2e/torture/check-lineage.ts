@@ -41,7 +41,7 @@ function rewindProblems(rewound: FactOf<'RunRewound'>['event'], versions: readon
   ];
 }
 
-/** Versions are 0, 1, 2, …; what was published of one has its parent and its hash, however late and however often. */
+/** Versions are 0, 1, 2, …; every publication of a version has its parent and its hash, however late or often it is published. */
 export function checkMadeVersions({ facts }: Case): readonly TortureProblem[] {
   const versions = versionsOf(facts.training);
   const gaps = versions.flatMap(({ version, parent }, i) =>

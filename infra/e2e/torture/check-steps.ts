@@ -42,7 +42,7 @@ function checkRow(row: TrainedAccount, winner: AttemptHistory, version: number):
   return compare({ ...row }, expectedRow(winner, version));
 }
 
-/** What the records say of an attempt at a version. */
+/** The figures of an attempt relative to a version, from its records. */
 export function expectedRow(attempt: AttemptHistory, version: number): Readonly<Record<string, number>> {
   const { end } = attempt;
   return { ...accountOf(attempt, version), reward: end?.reward ?? 0, turns: end?.turns ?? 0, flight_ms: end?.flightMs ?? 0 };

@@ -1,4 +1,4 @@
-// A record of a log with another event.
+// Replaces the event of a log record.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { EventByType } from '../../../schemas/generated/events.ts';
 import type { LogFact } from './facts.ts';

@@ -28,7 +28,7 @@ const AGAIN_MS = 250;
 /** Every so many batches, one is released, or committed without its weights. */
 const RELEASE_EVERY = 7;
 const LATE_EVERY = 5;
-/** Every so many commits of a process, the run is rewound. */
+/** Every so many batches without a failed call, the run is rewound. */
 const REWIND_EVERY = 25;
 const REWIND_BY = 2;
 

@@ -32,7 +32,7 @@ function changed<T extends CorruptedType>(type: T, change: (event: EventByType[T
 const stepsIn = ({ training }: RunFacts): readonly EventByType['StepCompleted'][] =>
   training.flatMap(({ read }) => (read.type === 'StepCompleted' ? [read.event] : []));
 
-/** A later step trains on a trajectory of the step before it, as its lease says. */
+/** The last step also trains on a trajectory of the step before it, and its lease contains the trajectory. */
 function trainedTwice(): RunFacts {
   const [first, second] = stepsIn(good).slice(-2);
   const again = first!.trajectories[0]!;

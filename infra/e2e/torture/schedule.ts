@@ -79,7 +79,7 @@ export const ROUND = targets.length + FREEZES + CUTS + OTHERS;
 /** Fraction of time at the end without new faults, so that the run can recover from the last one. */
 const QUIET_END = 0.1;
 
-/** Minimum and maximum, ms: a freeze is longer than a session, a transaction and the silence limit, or shorter than all of them. */
+/** Minimum and maximum, ms: a freeze can be longer or shorter than a session, a transaction, and the silence limit. */
 const durations: Readonly<Partial<Record<Deal['kind'], readonly [number, number]>>> = {
   freeze: [1_000, 25_000],
   cut: [1_000, 12_000],

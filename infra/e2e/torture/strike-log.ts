@@ -31,7 +31,7 @@ export async function forgetOffsets(world: TortureWorld, { target }: FaultOf<'fo
 const MOST_BATCHES = { rollouts: 40, tasks: 4 } as const;
 const PARTITIONS = 64;
 
-/** Kills all brokers at once, and the trainer as well if its own requests are lost, because nothing else would tell it. */
+/** Kills all brokers at once, and the trainer as well if its own requests are lost, because it would not notice the loss. */
 export async function cutNewest(world: TortureWorld, { topic, draw }: FaultOf<'tail'>): Promise<Done> {
   const pids = topic === 'tasks' ? await processesOf(world, 'trainer') : [];
   const part = await whileStopped(pids, () => world.brokers.whileDown(() => cutOne(world.brokers.dataDirs, { topic, draw })));
@@ -48,7 +48,7 @@ export async function cutNewest(world: TortureWorld, { topic, draw }: FaultOf<'t
   };
 }
 
-/** Restores the shared texts of turns that were cut from a file; readers of the log get turns with their texts. */
+/** Adds the shared texts to turns that were cut from log files, because readers of the log get turns with their texts. */
 async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord[]): Promise<void> {
   if (records.every(({ lacks }) => lacks === undefined)) return;
   const texts = new Map<string, Buffer>();

@@ -64,7 +64,7 @@ export async function strike(fault: ScheduledFault, context: StrikeContext): Pro
   const untilMs = Date.now() - beganMs;
   // A killed broker cannot be queried; for any other fault, only progress after its end counts.
   const from: LogMark = fault.kind === 'kill' && fault.target === 'broker' ? before : await signs.mark(timeoutMs);
-  // a lost position of the sink is over when the sink has a position again
+  // after a loss of the newest records, the sink is mended: its next stored rows show that it has recovered
   const seen = fault.kind === 'tail' ? 'warehouse' : fault.target;
   const watch = async (): Promise<Struck> => {
     const back = await signs.back(seen, from, { timeoutMs, ended: () => world.ended() !== undefined });

@@ -72,7 +72,7 @@ describe('a run in a torture test', () => {
     expect(problems('step', 'discard')).toEqual([]);
   });
 
-  it('keeps both bounds at every step', () => {
+  it('keeps the limits of staleness and admission at every step', () => {
     expect(problems('staleness', 'admission')).toEqual([]);
   });
 

@@ -32,7 +32,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 /** Short deadlines, so that a fault costs seconds and a test of minutes fits many. */
 const [heartbeatMs, silenceMs] = [1_000, 6_000];
 const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };
-/** A policy that does not learn answers most groups alike, which only REINFORCE trains on. */
+/** A policy that does not learn gives most groups equal rewards; only REINFORCE trains on such groups. */
 const externalEnv = {
   TURNSTREAM_TRAINER: 'external',
   TURNSTREAM_ALGORITHM: 'reinforce',

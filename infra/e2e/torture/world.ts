@@ -77,7 +77,7 @@ const struckTopics = [
 ];
 
 const PASSWORD = 'torture';
-/** Size limit in memory: enough for half an hour of data, plus space to fill. */
+/** Sizes of the in-memory disks: enough for half an hour of data, plus space to fill. */
 const DISK_MB = { store: 1_536, trainer: 256 } as const;
 type Disks = Partial<Readonly<Record<FaultOf<'disk'>['target'], SmallDisk>>>;
 
@@ -121,7 +121,7 @@ export async function startWorld(options: WorldOptions): Promise<TortureWorld> {
   };
 }
 
-/** Processes that are not of `up`. */
+/** Processes that `up` does not start. */
 type KeptPids = Readonly<Record<'store' | 'external-trainer', number | undefined>>;
 
 function pidsOf(target: Exclude<FaultTarget, 'broker'>, kept: KeptPids, services: ServicesFile | undefined): readonly number[] {

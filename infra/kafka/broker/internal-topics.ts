@@ -1,7 +1,7 @@
-// Keeps the topics of the coordinators small. A broker reads each of their partitions completely before it serves the groups and
-// transactions in it, and Kafka compacts only closed segments. With Kafka's default segment size of 100 MB, a run of several hours leaves
-// tens of megabytes to read at each start. Kafka 4.3 may then start a second load of such a partition before the first one has ended, find
-// its state "out of sync with the underlying log", and reload it forever.
+// Keeps the topics of Kafka's group and transaction coordinators small. A broker reads each of their partitions completely before it serves
+// the groups and transactions in it, and Kafka compacts only closed segments. With Kafka's default segment size of 100 MB, a run of several
+// hours leaves tens of megabytes to read at each start. Kafka 4.3 may then start a second load of such a partition before the first one has
+// ended, find its state "out of sync with the underlying log", and reload it forever.
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { kafkajs } from '../patches/kafkajs.ts';

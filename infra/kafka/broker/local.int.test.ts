@@ -89,7 +89,7 @@ describe('local Kafka', () => {
     await writeRecord(paths, record!);
   });
 
-  it('keeps the topics of the coordinators in small segments, also those that an earlier build created', async () => {
+  it('keeps the internal topics of Kafka in small segments, also those that an earlier build created', async () => {
     const own = await ownKafka();
     const first = await own.start();
     const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: '__consumer_offsets' };

@@ -1,7 +1,7 @@
 // Removes the records of aborted transactions from a fetch.
 //
 // Reason: a broker lists aborted transactions in the order in which they ended. kafkajs takes this for the order in which they began: it
-// delivers the first records of a transaction that is listed after one that began later, so that a worker would run requests that no trainer
+// delivers the first records of a transaction that is listed after one that began later, and a worker would run requests that no trainer
 // committed. It also takes any record with the key 0x00000000 for the end of an aborted transaction, and delivers the records after it.
 // Upstream: not reported. The Java client sorts the list for the same reason: https://github.com/confluentinc/kafka/pull/145.
 import type { FetchedRecord } from '../records/record-batches.ts';

@@ -30,7 +30,7 @@ export function encodeRecord(record: RecordToEncode): EncodedRecord {
   for (const part of headers) size += blockSize(part);
   const bytes = Buffer.allocUnsafe(varIntSize(size) + size);
   let at = writeVarInt(bytes, 0, size);
-  // No attribute of a record has a meaning yet.
+  // The attributes of a record, which are unused in every version of the format.
   bytes[at] = 0;
   at = writeVarInt(bytes, at + 1, timestampDelta);
   at = writeVarInt(bytes, at, offsetDelta);
@@ -41,7 +41,7 @@ export function encodeRecord(record: RecordToEncode): EncodedRecord {
   return { buf: bytes, buffer: bytes };
 }
 
-/** Names and values in turn; a name with several values as often as it has values. */
+/** Names and values in alternation; a name with several values is repeated for each of them. */
 function headersOf(headers: RecordToEncode['headers']): Bytes[] {
   const parts: Bytes[] = [];
   for (const name in headers) {

@@ -161,7 +161,7 @@ class GroupConsumerMember {
     if (last !== undefined) payload.resolveOffset(last.offset);
   }
 
-  /** An owner that has not named its start position yet will still do so. Afterwards it is asked again. */
+  /** Ignored until the owner has chosen its start positions. After the callback, the member rejoins, so that the owner is asked again. */
   #onOutOfRange(at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance): void {
     const topic = this.#topics.get(at.topic);
     const session = this.#session;

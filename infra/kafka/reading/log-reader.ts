@@ -2,7 +2,7 @@
 // random name, which commits nothing and ends with the read; positions are kept here and set at every join.
 //
 // - Only committed records are delivered; an open transaction blocks a read until it is committed or aborted.
-// - A batch is delivered again when its handler fails; otherwise each record is delivered once per read, in order.
+// - When a handler fails, a follower gets the batch again, and a read to the end fails. Otherwise a read gets each record once, in order.
 // - A position that retention has deleted becomes the first available one, and the range in between is reported (skipped.ts).
 // - A position beyond the end of a partition, whose newest records are gone, becomes that end. A reader with state from lost records must
 // detect that by itself: the next record has another leader epoch.

@@ -106,7 +106,7 @@ describe('snappy', () => {
 describe('decompress', () => {
   const plain = Buffer.alloc(10_000, 'abc');
 
-  it('gives back what was not compressed', async () => {
+  it('returns uncompressed data unchanged', async () => {
     expect(await decompress(0, plain)).toBe(plain);
   });
 

@@ -42,7 +42,7 @@ function blocksOf(frame: Buffer, maxBytes: number): readonly Buffer[] | undefine
   }
 }
 
-/** lz4-napi reads the room to reserve in front of the block. */
+/** lz4-napi expects the size of its output buffer in front of the block. */
 function decompressBlock(block: Buffer, maxBlock: number): Buffer {
   const sized = Buffer.allocUnsafe(4 + block.length);
   sized.writeUInt32LE(Math.min(maxBlock, MAX_RATIO * block.length), 0);

@@ -58,7 +58,7 @@ const encode = (codec: Codec, outgoing: OutgoingEvent): Buffer =>
 
 const PER_RECORD_OVERHEAD = 32;
 
-/** Maximum size of a record in the log before compression, bytes. */
+/** Upper bound of the size of this record in the log before compression, bytes. */
 export function recordBytes(record: Pick<RawRecord, 'key' | 'value' | 'headers'>): number {
   let bytes = PER_RECORD_OVERHEAD + lengthOf(record.key) + lengthOf(record.value);
   for (const name in record.headers) bytes += name.length + lengthOf(record.headers[name] ?? null) + 4;

@@ -133,7 +133,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
     return this.#text === undefined ? this.#lacks : undefined;
   }
 
-  /** To be called when all parts have been skipped over. */
+  /** Call it after checkParts, so that the headers can be read safely. */
   findReference(): void {
     this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
   }

@@ -48,7 +48,7 @@ export function createSharedAdmin(kafka: Kafka): SharedAdmin {
 /** No broker answered: the next request should use a new connection. */
 const isLost = (error: unknown): boolean => !(error instanceof PlatformError) && protocolType(error) === undefined;
 
-/** A broker answered that it cannot serve the request yet, or that another one can; for a coordinator, also when kafkajs has given up. */
+/** True if a broker cannot serve the request yet, or another broker can. For a missing coordinator, also after kafkajs has given up. */
 function isSettling(error: unknown): boolean {
   if (!(error instanceof PlatformError) && isWithoutCoordinator(error)) return true;
   if (error instanceof PlatformError || isFinal(error) || protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;

@@ -40,7 +40,7 @@ async function entries(log: MemoryLog, runs: readonly string[]): Promise<void> {
 }
 
 describe('the index of runs', () => {
-  it('knows that a run has not begun without reading what others wrote', async () => {
+  it('shows that a run has not begun, without a scan of the entries of other runs', async () => {
     const log = new MemoryLog();
     await entries(
       log,

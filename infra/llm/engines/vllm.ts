@@ -19,7 +19,7 @@ export function createVllm(options: EngineTerms): Engine {
       const mark = (version: string): Promise<string> => call('/update_weight_version', { body: { new_version: version }, signal });
       const reload = { method: 'reload_weights', kwargs: { weights_path: path } };
       return thenResume(async () => {
-        // first, so that whoever is aborted knows that weights are loading
+        // first, so that a client whose generation is aborted sees that weights are loading
         await mark(LOADING);
         await call('/pause?mode=abort', { body: {}, signal });
         await call('/collective_rpc', { body: reload, signal, timeoutMs });

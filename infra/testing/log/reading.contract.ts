@@ -4,7 +4,7 @@ import { ends, expired, heartbeat, idsOf, readIds, unique, type LogUnderTest } f
 
 export function readingContract(backend: string, open: () => Promise<LogUnderTest>): void {
   describe(`log contract: ${backend}: reading`, () => {
-    it('reads to the end from given positions, and knows the end although it is a marker', async () => {
+    it('reads to the end from given positions, and ends even if the last offset is a transaction marker', async () => {
       const log = await open();
       const writer = await log.transactional(unique('txn'));
       const [before] = await log.reader().bounds('training');

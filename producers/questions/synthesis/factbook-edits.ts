@@ -157,7 +157,7 @@ function perCountry(description: CountryDescription): readonly { readonly of: Pr
 
 const WEAKEN = 0.7;
 
-/** Adds a fact about a country and makes each existing one less precise with probability `WEAKEN`; the new one may be there already. */
+/** Adds a fact about a country, possibly a repeated one. It and each existing fact become less precise with probability `WEAKEN`. */
 function enrich(description: CountryDescription, random: () => number): Changed | undefined {
   const about = pick(perCountry(description), random);
   if (about === undefined) return undefined;

@@ -41,7 +41,7 @@ describe('a clause is needed', () => {
   it('not because of countries whose figure is unclear or of another year', () => {
     const population = figureOf(austria, quantity('population'));
     expect(population).toMatchObject({ kind: 'figure', year: 2015 });
-    // there are no figures for 1999, so without the code nothing is known to fit
+    // there are no figures for 1999, so without the internet code no country is known to fit
     const wrongYear = between('population', [0, 2_000_000_000], 1999);
     expect(needless(asked(all(wrongYear, says('internet_code', '.at'))))).toHaveLength(2);
   });

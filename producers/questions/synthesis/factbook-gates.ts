@@ -69,7 +69,7 @@ export function sourceOf(clause: Clause, of: Profile | undefined): Profile | und
   return more.length === 0 ? one : undefined;
 }
 
-/** Why the content of a clause may have changed since. */
+/** Why the content of a clause may be outdated. */
 function outdated(clause: Clause, source: Profile | undefined): string | undefined {
   const where = `${labelOf(clause)} of ${source?.title ?? 'nobody'}`;
   if ('attribute' in clause) {

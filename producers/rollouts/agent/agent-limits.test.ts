@@ -11,7 +11,7 @@ describe('limits', () => {
     expect(outcomes.map(({ turn }) => turn)).toEqual(Array.from({ length: maxTurns }, (_, turn) => turn));
     expect(policy.seen.flatMap(({ final, turn }) => (final === true ? [turn] : []))).toEqual([maxTurns - 1]);
   });
-  it('on tokens apply to the count of the policy', async () => {
+  it('on tokens apply to the token count that the policy reports', async () => {
     const policy = scripted(...[100, 500, 899, 900, 999, 1_000].map((spentTokens) => ({ ...ask, spentTokens })));
     const { result } = await run(policy, {}, { max_turns: 50 });
     expect(result).toMatchObject({ status: 'max_tokens', turns: 6 });
@@ -55,7 +55,7 @@ describe('limits', () => {
 
 describe('a tool call', () => {
   const signal = new AbortController().signal;
-  it('is refused without the tool', async () => {
+  it('is refused when the agent does not have the tool', async () => {
     expect(await callTool([], { tool: 'search', query: 'x' }, { timeoutMs: 1_000, signal })).toMatchObject({
       status: 'refused',
       errorType: 'unknown_tool',
@@ -66,7 +66,7 @@ describe('a tool call', () => {
     expect(await callTool([hanging], action, { timeoutMs: 5, signal })).toMatchObject({ status: 'timeout', errorType: 'timeout' });
     expect(await callTool([hanging], action, { timeoutMs: 5_000, signal: AbortSignal.abort() })).toMatchObject({ errorType: 'aborted' });
   });
-  it('throws what a tool throws by itself', async () => {
+  it('rejects with an error that the tool throws', async () => {
     const bug: Tool = { name: 'access', call: () => Promise.reject(new TypeError('a bug')) };
     await expect(callTool([bug], { tool: 'access', url: 'u' }, { timeoutMs: 1_000, signal })).rejects.toThrow('a bug');
   });

@@ -46,7 +46,7 @@ describe('the agent', () => {
     expect(policy.seen[1]?.history).toEqual([{ action: ask.action, result: found, text: ask.text, tokens: 5 }]);
     expect(JSON.stringify(policy.seen)).not.toContain('Paris');
   });
-  it('hands the decision over as bytes', async () => {
+  it('records the features of a decision as bytes', async () => {
     const features = new Float32Array([9, 0.5, 1]).subarray(1);
     const decision = { features, candidates: 2, width: 1, chosen: 1, logprob: -0.7, entropy: 0.6 };
     const { outcomes } = await run(scripted(turnOf(answer.action, { decision })));
@@ -110,7 +110,7 @@ describe('the agent', () => {
     );
     expect(result).toMatchObject({ status: 'refused', error: 'asking m: HTTP 401', answer: '', reward: 0 });
   });
-  it('passes decoding, version and memory on', async () => {
+  it('passes decoding, version and the reduced history to the policy', async () => {
     let given: unknown;
     const policy: Policy = {
       name: 'p',

@@ -12,7 +12,7 @@ interface SimulatedGeneration {
 /** Waits as long as a generation takes that would take `ms` alone. */
 export function createEngine(load: number): Wait {
   const running = new Set<SimulatedGeneration>();
-  /** Ms of work that each generation has received since the engine started. */
+  /** Work that a generation would have received since the engine was created, ms. */
   let worked = 0;
   let at = performance.now();
   let timer: NodeJS.Timeout | undefined;

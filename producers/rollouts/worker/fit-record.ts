@@ -1,6 +1,6 @@
 // Keeps a rollout record below the size limit of the log. Pure. The longest texts are truncated first, to a common length, so that a huge
-// page never truncates a short query. Ids, versions, tokens, hashes, and lengths are never truncated. `result_chars` and `result_sha256`
-// are those of the full text: the caller sets them first.
+// page never truncates a short query. Ids except `call_id`, versions, token counts, hashes, and lengths are never truncated. `result_chars`
+// and `result_sha256` are those of the full text: the caller sets them first.
 import { FRAME_BYTES } from '../../../schemas/framing.ts';
 import type { TrajectoryFinished, TurnRecorded } from '../../../schemas/generated/events.ts';
 import { emptyTurn, fieldsCutAs } from '../../../schemas/rollouts/turn.ts';
@@ -65,7 +65,7 @@ const bounds = sizeBounds<TurnRecorded>(latestSchema('TurnRecorded').schema) as 
 const bound = (field: TurnField, value: unknown): number => bounds[field]?.(value) ?? 0;
 
 type TurnField = keyof TurnRecorded;
-/** The fields to truncate, in this order; all others are kept in full. */
+/** The fields to truncate or drop, by kind; all others are kept in full. */
 const [slugs, texts, jsons] = [fieldsCutAs('slug'), fieldsCutAs('text'), fieldsCutAs('arguments')];
 const [lists, calls] = [fieldsCutAs('items'), fieldsCutAs('calls')];
 const [tokens, decisions] = [fieldsCutAs('tokens'), fieldsCutAs('decision')];
@@ -117,8 +117,8 @@ function fittingCalls(turn: TurnRecorded, budget: number): TurnRecorded {
 }
 
 /**
- * Reduces a turn to at most `limit` bytes: texts, arguments, items, additional calls, and finally token lists and the decision are
- * truncated or dropped, and `truncated` is set. A turn that fits is returned unchanged.
+ * Reduces a turn to at most `limit` bytes and sets `truncated`: shortens texts, arguments, items, and additional calls; drops the decision
+ * or the token lists if they alone take most of the space. If a turn fits, only long slugs are shortened.
  */
 export function fitTurn(original: TurnRecorded, limit = RECORD_LIMIT_BYTES): TurnRecorded {
   const turn = changed(original, slugs, (field) => slug(original[field] as string));

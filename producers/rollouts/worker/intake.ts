@@ -246,9 +246,9 @@ class TaskIntake {
   }
 
   /**
-   * Drops everything that a fenced session or an earlier one delivered last: those generations are over, and what they left unclaimed is
-   * redelivered to the next owner of the partition. What a newer session already delivered stays: it starts at the committed offset, and
-   * the rest follows it, so the order of a partition is kept.
+   * Drops every entry whose latest delivery was by the fenced session or an earlier one: those generations are over, and what they left
+   * unclaimed is redelivered to the next owner of the partition. Entries that a newer session has delivered stay: they start at the
+   * committed offset, and later entries follow them, so the order of a partition is kept.
    */
   #drop(fenced: GroupSession): void {
     this.trouble = undefined;

@@ -1,6 +1,6 @@
 // Makes a judge's verdict part of the reward. The verdict is requested once, before the end of an attempt is recorded, and recorded with
-// it: a replay of the log has verdict and reward without asking anyone. Guarantee: an attempt that needs a verdict and gets none fails with
-// the reason; its reward is never 0 because of that.
+// it: a replay of the log has verdict and reward without asking anyone. Guarantee: an attempt that needs a verdict and gets none ends with
+// the reason and a status that does not count, so a missing verdict is never trained on as a reward of 0.
 import type { TrajectoryFinished, TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock } from '../../../streams/core/ports.ts';

@@ -135,7 +135,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     this.#wake();
   }
 
-  /** Undefined, with an error in the application log, when the weights do not match the event. */
+  /** Undefined, with an error in the application log, when the weights cannot be loaded or do not match the event. */
   async #hold(event: PolicyPublished): Promise<HeldScorer | undefined> {
     const { factory, logger, runId } = this.#options;
     try {

@@ -1,5 +1,5 @@
 // Builds the events of one attempt from what the agent did. Pure. Policies and tools are third-party code: numbers that an event cannot
-// carry become the nearest valid value, so that a faulty policy costs a figure, never an attempt.
+// carry become the nearest valid value, so that a faulty policy spoils a number, never an attempt.
 import { createHash } from 'node:crypto';
 import type {
   Decision,

@@ -3,8 +3,8 @@
 // A group without committed offsets, because the run is new or Kafka has expired the offsets of a group that was empty for days, does not
 // tell which tasks were claimed before: starting at the first task would run old attempts again. The trainer knows which tasks are
 // unclaimed and commits the start for the group (consumers/trainer/task-start.ts); until then the worker waits. A finished run has no
-// trainer and no wanted tasks, but evaluations may come: there the worker starts at the end. So does the own worker of an evaluation, which
-// has no trainer either: its evaluator sets the start before it requests anything, and requests again what is lost.
+// trainer and no wanted tasks, but evaluations may come: there the worker starts at the end. So does a worker of one evaluation, which has
+// no trainer either: its evaluator sets the start before it requests anything, and requests again what is lost.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock, GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
 import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';

@@ -63,7 +63,7 @@ export function zoomSteps(curves: Pick<ApiCurves, 'steps' | 'first_steps'>, { at
   const step = Math.max(first, Math.min(last, at));
   const [before, after] = [step - first, last - step];
   if (direction === 'in') return { from: step - Math.ceil(before / 2), to: step + Math.ceil(after / 2) };
-  // a response that does not reach an end of the requested range has the end of the run
+  // where a response does not reach an end of the requested range, it has reached that end of the run
   return {
     from: asked.from === undefined || asked.from < first ? undefined : Math.max(0, step - 2 * before - 1),
     to: asked.to === undefined || asked.to > last ? undefined : step + 2 * after + 1,

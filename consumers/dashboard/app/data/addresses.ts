@@ -29,6 +29,6 @@ export function firstRequests({ pathname, searchParams: query }: URL): readonly 
   if (parts === undefined) return [];
   const [of, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
   const attempt = whole(query.get('attempt'));
-  // without it, the report says which attempt counts
+  // without an attempt in the address, the report says which one counts
   return [reportUrl(of, id), ...(attempt === undefined ? [] : [outlineUrl(of, id, attempt)])];
 }

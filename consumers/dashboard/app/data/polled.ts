@@ -1,4 +1,4 @@
-// Requests data again at an interval, because a run that stalls writes no events that would do it.
+// Requests data again at an interval, because a run that stalls writes no events that would cause a reload.
 import { useEffect } from 'preact/hooks';
 import { refresh } from './answers.ts';
 

@@ -119,7 +119,7 @@ function useOthers(others: readonly string[], charts: readonly ChartSpec[], rang
   const laid = Array.from({ length: MOST_OTHERS }, (_, at) => {
     const run = charts.length === 0 ? undefined : others[at];
     const { value, problem } = useAnswer<ApiCurves>(run === undefined ? undefined : curvesUrl(run, charts, range), { keep: true });
-    // a value that is kept may be that of the run that was here before
+    // with `keep`, the value may still be that of the run that had this position before
     return { run, curves: value?.run_id === run ? value : undefined, problem };
   });
   return laid.flatMap(({ run, ...rest }) => (run === undefined ? [] : [{ run, ...rest }]));

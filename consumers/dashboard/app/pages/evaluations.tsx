@@ -89,7 +89,7 @@ const columns: readonly TableColumn<ApiEvaluation>[] = [
 
 const NEWEST = '/v1/evaluations?limit=100';
 
-/** The loaded evaluations, with the newest page as it is now once an evaluation has begun or ended. */
+/** The loaded evaluations. Once an evaluation has begun or ended, the newest page is requested again and merged with them. */
 function useEvaluations(): LoadedPages<ApiEvaluation> {
   const pages = usePages<ApiEvaluation>(NEWEST);
   const [heard, setHeard] = useState(false);

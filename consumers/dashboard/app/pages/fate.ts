@@ -31,7 +31,7 @@ export function fateOf(report: ApiTrajectoryReport, attempt: number): readonly F
   return [asked, started, ...endingOf(one), ...decisionOf(report, one)];
 }
 
-/** How the attempt ended. The trainer may give it up before that, or because of it. */
+/** How the attempt ended. The trainer may have given it up before it finished, or because of how it finished. */
 function endingOf({ result, expired_reason, expired_at }: Attempted): readonly FateStep[] {
   const given: readonly FateStep[] =
     expired_reason === '' ? [] : [{ name: 'given up', state: 'bad', at: expired_at, note: expired_reason.replaceAll('_', ' ') }];
@@ -75,7 +75,7 @@ interface KeptAccount {
 const accountOf = ({ advantage, staleness_total: staleness, queue_ms: waited }: KeptAccount): string =>
   `advantage ${figure(advantage)}, staleness ${staleness}, waited ${duration(waited)}`;
 
-/** What a step trained on before the rewind counts as discarded. */
+/** An attempt whose step a rewind abandoned counts as discarded. */
 function rewindOf(rewound: ApiTrajectoryReport['rewound'][number] | undefined): readonly FateStep[] {
   if (rewound === undefined) return [];
   const note = `version ${rewound.version} went back to version ${rewound.to_version}`;

@@ -16,7 +16,7 @@ import { change, go, numberParameter } from '../shell/place.ts';
 /** Number of the newest trajectories in the first view. */
 const FIRST_BARS = 300;
 const MOST_PX = 560;
-/** All lanes are this high together, if there is room for each. */
+/** Height of all lanes together, unless a lane would be too low or too high. */
 const LANES_PX = 520;
 
 interface FlowCanvasProps {
@@ -132,7 +132,7 @@ interface ShownWindow {
   readonly move: MoveWindow;
 }
 
-/** The time window in the address: it moves at once, and the address follows when it rests. */
+/** The time window in the address. The view moves at once; the address is updated when the view comes to rest. */
 function useWindow({ flow, layout }: Pick<FlowCanvasProps, 'flow' | 'layout'>, draw: (view: TimeWindow) => void): ShownWindow {
   const [fromAsked, toAsked] = [numberParameter('from'), numberParameter('to')];
   const recent = flow.columns['start_ms']?.at(-FIRST_BARS) ?? layout.startMs;
@@ -142,7 +142,7 @@ function useWindow({ flow, layout }: Pick<FlowCanvasProps, 'flow' | 'layout'>, d
   const [, redraw] = useState(0);
   const settle = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const frame = useRef(0);
-  // the listeners of the canvas stay, and use what the latest render has
+  // the listeners of the canvas outlive a render, and use the values of the latest one
   const latest = useRef({ draw, layout });
   latest.current = { draw, layout };
   const paint = (): void => {

@@ -9,7 +9,7 @@ const reasonsOfGroups: readonly string[] = ['uniform_group', 'stale', 'unknown_v
 
 const EPSILON = 1e-6;
 
-/** The reward of an attempt that the group was decided with; undefined for any other attempt. */
+/** The reward of an attempt that was part of the decision about its group; undefined for any other attempt. */
 export function countedReward({ fate, fate_reason: reason = '', fate_reward: reward }: DecidedAttempt): number | undefined {
   const isCounted = fate === 'trained' || fate === 'collected' || (fate === 'discarded' && reasonsOfGroups.includes(reason));
   return isCounted ? (reward ?? undefined) : undefined;
@@ -18,7 +18,7 @@ export function countedReward({ fate, fate_reason: reason = '', fate_reward: rew
 interface GroupRewards {
   readonly rewards: readonly number[];
   readonly mean: number;
-  /** Of the population. */
+  /** Population standard deviation. */
   readonly deviation: number;
 }
 

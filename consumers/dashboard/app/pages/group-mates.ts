@@ -10,8 +10,8 @@ const ids = new Intl.Collator('en', { numeric: true });
 const rankOf = ({ fate, attempt }: GroupMate): number => (fate === 'trained' || fate === 'collected' ? -1 : attempt);
 
 /**
- * The trajectories of a group by their ids, with the attempt that a step trained on or a batch collected, or else the first that finished.
- * The trajectory that is open is one of them even if it has not finished.
+ * The trajectories of a group, sorted by id, each with the attempt that a step trained on or a batch collected, or else the finished
+ * attempt with the lowest number. The trajectory that is open is one of them even if it has not finished.
  */
 export function matesOf(finished: readonly GroupMate[], open: string): readonly GroupMate[] {
   const best = new Map<string, GroupMate>();

@@ -47,7 +47,7 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
     onEvent: (event) => {
       events.value = withEvents(events.peek(), [event]).slice(0, MOST_EVENTS);
     },
-    // what is listed has no gaps
+    // the list of events must not have gaps
     onGap: () => (events.value = []),
   });
   usePolled(runUrl(run, '/advisories'));

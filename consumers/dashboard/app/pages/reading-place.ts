@@ -103,7 +103,7 @@ export function useReadingPlace(pane: { readonly current: HTMLElement | null }, 
   return () => {
     const host = pane.current;
     if (host === null || Math.abs(host.scrollTop - settledAt.current) < 1) return;
-    // until the turn of the place has arrived, the position says nothing
+    // until the turn of the place has loaded, the scroll position means nothing
     if (sectionOf(host, place.current.turn) === null && isLoading(host)) return;
     settledAt.current = NaN;
     place.current = placeIn(host) ?? place.current;

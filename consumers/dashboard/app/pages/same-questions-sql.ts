@@ -1,5 +1,5 @@
-// Statements about the questions that several runs tried. They count as the questions of a run do: attempts with an answer or at a limit,
-// each once, without evaluations. Means are rounded, so that the order of a sum decides nothing.
+// Statements about the questions that several runs tried. The same attempts count as in the list of a run's questions: those with an answer
+// or at a limit, each once, without evaluations. Means are rounded, so that the order of summation does not decide who won.
 
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
 

@@ -61,7 +61,7 @@ export function SameQuestions({ runs }: { readonly runs: readonly string[] }): J
   );
 }
 
-/** Signed in with a key that may only read, nothing has failed. */
+/** For a key without the scope sql, an explanation instead of an error. */
 function NotAnswered({ problem }: { readonly problem: ApiProblem }): JSX.Element {
   if (problem.status !== 403) return <Failed problem={problem} />;
   return (

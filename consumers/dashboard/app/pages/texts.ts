@@ -18,7 +18,7 @@ export function verdictOf(overall: Readonly<Record<string, number | null>>): str
 const BEFORE = 60;
 const HEAD = 240;
 
-/** Matches a text in any case, at its places in the searched text: lower case can have another length. */
+/** Matches a text literally and in any case. The searched text is not lower-cased, because that can change its length. */
 export const patternOf = (sought: string): RegExp => new RegExp(sought.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
 
 /** The text around the first match. */

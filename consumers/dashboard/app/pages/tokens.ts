@@ -73,7 +73,7 @@ export function coloringsOf(rows: readonly ShownToken[], weight: TokenWeight | u
 
 const SHADES = 8;
 
-/** From 0 for an almost certain token to 7 for a probability below 0.001. */
+/** One shade per nat: from 0 for a probability above 0.37 to 7 for one of at most 0.0009. */
 const shadeOfLogprob = (logprob: number | undefined): number =>
   logprob === undefined ? -1 : Math.min(SHADES - 1, Math.floor(Math.max(0, -logprob)));
 

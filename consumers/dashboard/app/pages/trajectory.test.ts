@@ -24,7 +24,7 @@ describe('the waterfall', () => {
     ]);
   });
 
-  it('never draws a queue that is longer than what it was for, and no call where there was none', () => {
+  it('limits a queue to the duration that it is part of, and draws no call where there was none', () => {
     expect(segmentsOf(rowAt(outline, 1)).slice(1)).toEqual([
       { of: 'tool', isQueued: true, fromMs: 2_200, toMs: 2_230 },
       { of: 'tool', isQueued: false, fromMs: 2_230, toMs: 2_230 },

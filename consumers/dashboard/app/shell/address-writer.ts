@@ -15,7 +15,7 @@ interface AddressWriter {
 export function createAddressWriter(write: (href: string) => void): AddressWriter {
   let waiting: string | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Each change takes REFILL_MS; up to BURST of them may be ahead of the clock. */
+  /** Rate limit: each write moves this time on by REFILL_MS, to at most BURST writes ahead of the clock. */
   let takenUntil = 0;
   const drop = (): void => {
     clearTimeout(timer);

@@ -6,7 +6,7 @@ import type { KeyBinding } from './keys.ts';
 import { tell } from './notice.tsx';
 import { place } from './place.ts';
 
-/** Copies a text to the clipboard, and says so. */
+/** Copies a text to the clipboard, and shows a message about it. */
 export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Where a typed text can lead.
+// The destinations of a text that is typed into the palette.
 import { address } from './patterns.ts';
 
 export interface Destination {

@@ -16,7 +16,7 @@ export interface EvaluationData {
   readonly dataset: string;
   readonly split: string;
   readonly questions: readonly EvaluationQuestion[];
-  /** The most questions that were to be asked. */
+  /** The requested maximum number of questions; undefined for all. */
   readonly mostQuestions?: number;
   /** Rows of the file that are left out. */
   readonly leftOut?: number;

@@ -36,7 +36,7 @@ export interface EvaluatorArguments {
   readonly data?: readonly EvaluationData[];
   /** Asks the configured judge about every answer. */
   readonly judge?: boolean;
-  /** Concurrent trajectories of its own worker; undefined leaves the work to the workers of the run. */
+  /** Concurrent trajectories of its own worker; undefined or 0 leaves the work to the workers of the run. */
   readonly concurrency?: number;
   /** True when no sink runs: this process then stores the log in the tables until they are complete. */
   readonly stores?: boolean;
@@ -172,7 +172,7 @@ const asHelper = (context: RoleContext): RoleContext => ({ ...context, report: (
 /** Prepares the log for a worker of this process, if one answers, and returns the hashes of its modules. */
 async function prepareOwn({ log, context: { config }, options }: All): Promise<Pick<AnsweringOptions, 'code'>> {
   if (!isOwn(options)) return {};
-  // a module is loaded once, and what is edited later does not answer
+  // hashed now: a module is loaded once, so later edits of it do not answer
   const code = await codeOf(workerSettingsOf(config), config);
   await log.kafka.topics.apply(topicPlanOf(config));
   await log.registry.ensurePublished();

@@ -31,7 +31,7 @@ export class EngineTarget {
     return this.#open.get(Math.max(-1, ...versions));
   }
 
-  /** Its weights are good: those before it are no longer needed. */
+  /** Its weights are valid: earlier versions are no longer needed. */
   serve(offered: OfferedVersion, path: string): void {
     this.#settle(offered, { path, label: `${this.#run}/${offered.version}` });
   }

@@ -49,7 +49,7 @@ class FakeApi:
         self.finished = False
         #: The weights of version 0 are not published, as without TURNSTREAM_INITIAL_POLICY_URI.
         self.unpublished = False
-        #: The weights that claims are told to restore, where they differ.
+        #: Fields of `restore` in claim responses that differ from the defaults.
         self.weights: dict[str, Any] = {}
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
 

@@ -90,7 +90,7 @@ def test_arrays_come_from_the_table_that_was_received(seed: int, monkeypatch: py
         writer.write_table(table, max_chunksize=2)
     expected = rows.to_numpy(pad_to=16, rows=8)
     received = parse_rows(sink.getvalue(), ARROW)
-    # dictionaries would be made from it
+    # dictionaries cannot be made without this attribute
     monkeypatch.setattr(TrainingRows, "_rows", None)
     assert len(received) == table.num_rows and received.to_arrow().equals(table) and received.to_arrow().schema == table.schema
     arrays = received.to_numpy(pad_to=16, rows=8)

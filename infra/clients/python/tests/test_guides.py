@@ -97,7 +97,7 @@ def test_calls_of_the_guide_to_trl_exist() -> None:
     assert {key.arg for key in calls["AsyncGRPOTrainer"].keywords} <= {arg.arg for arg in init.args.args}
     fields = released("async_grpo_config.py")["AsyncGRPOConfig"]
     own = {node.target.id for node in fields.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
-    # the others are fields of transformers.TrainingArguments
+    # the other settings in the guide are fields of transformers.TrainingArguments
     assert {"max_staleness", "token_budget", "weight_sync_steps"} <= {str(key.arg) for key in calls["AsyncGRPOConfig"].keywords} & own
 
 

@@ -50,7 +50,7 @@ def test_its_loss_makes_what_was_rewarded_more_likely(monkeypatch: pytest.Monkey
 
 
 class Model:
-    """A model whose weights are the name of what it was loaded from, and the number of steps since."""
+    """A model whose weights are a text: the name that it was first loaded from, and a plus for each step since."""
 
     def __init__(self, source: str) -> None:
         file = Path(source) / "model.safetensors"

@@ -1,4 +1,4 @@
-"""The trainer's loop, and the failures that a client takes part in."""
+"""The trainer's loop, and the failures that a client must handle."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_waits_for_a_coordinator_that_restarts(ts: Turnstream, api: FakeApi) -> 
 
 @pytest.mark.parametrize("fail", [restarting, failing, unreachable])
 def test_waits_while_the_api_is_away(ts: Turnstream, api: FakeApi, fail: Callable[[httpx.Request], httpx.Response]) -> None:
-    # more failures in a row than one call is retried
+    # more consecutive failures than one call has retries
     api.before += [away(path, 20, fail) for path in (":lease", "/rows", ":extend", ":commit")]
     with ts.run("demo").trainer("a") as trainer:
         for batch in trainer.batches(steps=1):

@@ -45,7 +45,7 @@ class Tensor:
 
 
 class FakeTrainer:
-    """Steps of a fixed number of samples, from a data loader that reads one micro-batch ahead, with a sync before the first and after each."""
+    """Takes a fixed number of samples per step, reads one micro-batch ahead, and syncs the weights before the first step and after each."""
 
     def __init__(self, worker: TurnstreamWorker, micro: int, accumulation: int) -> None:
         self.worker, self.micro, self.accumulation = worker, micro, accumulation
@@ -288,7 +288,7 @@ def test_saves_no_weights_that_learned_from_a_part_of_a_batch(ts: Turnstream, tm
 
 def test_all_processes_save_at_the_same_step(ts: Turnstream, tmp_path: Path, base: type, monkeypatch: pytest.MonkeyPatch) -> None:
     utils = types.ModuleType("accelerate.utils")
-    # what the first process sends to the others, one of which this is
+    # what the first process sends to the others; this process is one of them
     utils.broadcast_object_list = lambda objects: [True] if objects == [False] else objects  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "accelerate.utils", utils)
     callback = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3).checkpoint_callback()

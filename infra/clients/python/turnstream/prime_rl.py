@@ -168,7 +168,7 @@ class Bridge:
             if batch.lost is not None:
                 raise batch.lost
             time.sleep(_POLL)
-        # raises Fenced if another process has claimed the run, whose folder must stay
+        # raises Fenced if another process has claimed the run: the folder of that process must not be deleted
         batch.extend()
         kept = self.output / "versions" / f"step_{self._number(batch)}"
         shutil.rmtree(kept, ignore_errors=True)

@@ -40,7 +40,7 @@ class _Out:
 
     batch: Batch
     skipped: list[Skipped]
-    #: Numbers of samples since the start of training: those before its first one, and those up to and including its last one.
+    #: Numbers of samples since the start of training: before the first sample of the batch, and up to and including its last sample.
     begin: int
     end: int
 

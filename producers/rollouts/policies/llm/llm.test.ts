@@ -62,7 +62,7 @@ async function decide(
 }
 
 describe('a turn of a language model', () => {
-  it.each([undefined, 'valid', 'open'] as const)('says about the validity of the question what is configured: %s', async (askedAs) => {
+  it.each([undefined, 'valid', 'open'] as const)('mentions the validity of the question as configured: %s', async (askedAs) => {
     for (const bounded of [false, true]) {
       const { request } = await decide(generation('x'), { bounded, ...(askedAs === undefined ? {} : { askedAs }) });
       const prompt = request.prompt.map(({ text }) => text).join('');
@@ -111,7 +111,7 @@ describe('a turn of a language model', () => {
     expect([request.decoding, request.maxTokens]).toEqual([{ kind: 'greedy' }, 30]);
     expect((await decide(generation(''), { left: 0 })).request.maxTokens).toBe(1);
   });
-  it('counts for the bounded memory what the model wrote', async () => {
+  it('counts only what the model wrote as spent tokens, with the bounded memory', async () => {
     expect((await decide(generation('x'), { bounded: true, history: [thought] })).turn.spentTokens).toBe(17);
   });
   it('has a status when nothing usable was written', async () => {
@@ -134,7 +134,7 @@ describe('a model that gives nothing', () => {
     await expect(decide(failure(), { history: [silence, silence] })).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
     expect((await decide(failure(), { history: [silence, silence, thought, silence] })).turn.text).toBe('');
   });
-  it('for good ends the attempt at once', async () => {
+  it('permanently ends the attempt at once', async () => {
     await expect(decide(failure({ fatal: true, message: 'asking m: HTTP 401' }))).rejects.toMatchObject({
       code: 'MODEL_REFUSED',
       message: 'asking m: HTTP 401',

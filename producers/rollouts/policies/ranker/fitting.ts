@@ -62,7 +62,7 @@ interface PlaceStep {
   readonly unseen: number;
 }
 
-/** Seen places whose own page says that they follow; with half the fit, those of which it is unknown, if a statement about them holds. */
+/** Seen places whose own page states that they follow the source. If that is unknown, they count half if a statement about them holds. */
 function tellFollowing({ all }: SeenPlaces, { at, source, fit }: PlaceStep, into: Map<string, FittingPlace>): void {
   for (const [url, sighting] of all) {
     const holds = sighting.holds[at] ?? [];

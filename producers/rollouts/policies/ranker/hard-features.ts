@@ -11,7 +11,7 @@ export interface CandidateQuery {
 
 const NAMES = 3;
 const BASES = 2;
-/** Most figures between two bounds to search for. */
+/** Maximum number of figures between two bounds to search for. */
 const FIGURES = 10;
 
 /** The first group of digits, as searched for: 93 for 93,600. */

@@ -74,7 +74,7 @@ function spansOf(clause: string): readonly string[] {
 
 const range = /^(.+?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)(.*)$/u;
 const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
-/** Words that say how a name is described, not which name it is. */
+/** Words around a name that belong neither to the name nor to the label of its line. */
 const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u;
 const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 const joined = /(?:,|,?\s+and)$/u;

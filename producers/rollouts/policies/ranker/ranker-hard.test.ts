@@ -90,7 +90,7 @@ describe('a hard question', () => {
     for (const { row } of candidates) expect([...row.subarray(first)].every((value) => value === 0)).toBe(true);
   });
 
-  it('seeks the places that follow from the last one and contradict no statement', async () => {
+  it('seeks the places that follow from the start and contradict no statement', async () => {
     const { standing } = await after(BORDER, search('capital is Vienna'), access('europe/austria'), access('europe/italy'));
     const { plan } = standing;
     expect(plan?.found('factbook://europe/italy')).toBe(0);

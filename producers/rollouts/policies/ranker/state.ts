@@ -30,10 +30,10 @@ export interface SearchState {
 
 const ANCHORED = 0.5;
 
-/** The place to read about after a page of this stage; after the last stage there is no further place. */
+/** Number of the place to read about after a page of this stage; after the last stage, that of the place that is asked about. */
 export const placeAfter = (stage: number, { places }: ParsedQuestion): number => Math.max(0, places.length - 1 - Math.max(1, stage));
 
-/** A page belongs to a place if it states the exact facts about it, or if a page of the previous place leads there. */
+/** A page belongs to a place if it fits exact statements about it, or if a page of the previous place leads there and what is said fits. */
 function stageOf(view: PageView, before: readonly ReadPage[], question: ParsedQuestion): number {
   const { places } = question;
   const fits = (at: number): boolean => (view.fits[at] ?? 0) >= ANCHORED;

@@ -25,7 +25,7 @@ function figureOf(text: string): number {
 /** Labels are compared without "total", because a figure is a total unless its label says otherwise. */
 const withoutTotal = (words: WordSet): WordSet => new Set([...words].filter((word) => word !== 'total'));
 
-/** The line about the figure or name: the likeliest label, and the unit where the question names one. */
+/** The line about the figure or name of a statement: the one whose label is most similar and that has the unit of the question, if any. */
 function lineAbout({ labelWords, unitWords }: PlaceStatement, lines: readonly StatedLine[]): StatedLine | undefined {
   let best: StatedLine | undefined;
   let most = 0;

@@ -48,7 +48,7 @@ class Plan:
     warm_steps: int
     #: Held-out questions per evaluation.
     questions: int
-    #: Files besides those of every model on which version 0 depends.
+    #: Files on which version 0 depends, in addition to those that it depends on for every model.
     files: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ class Demo:
         self.record.audit = self._check("audit")
 
     def _warm_start(self) -> Path:
-        """Version 0, trained again only if its code has changed."""
+        """Version 0, trained again only if its code, the seed, or the number of steps has changed."""
         files = ("warm_start.py", "task.py", "model.py", "models.py", "vocabulary.py", "facts.tsv", *self.plan.files)
         name = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in files)).hexdigest()[:12]
         made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.flags.warm_steps}.safetensors"

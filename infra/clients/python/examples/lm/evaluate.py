@@ -34,7 +34,7 @@ class Attempt:
         return self.answer == self.question.answer
 
     def read(self, text: str, model: Model) -> None:
-        """Continues the transcript. Where its tokens are others than those that were sampled, the sequence starts anew, as at an engine."""
+        """Continues the transcript. If its ids no longer begin with those of the sequence, the sequence starts again, as in an engine."""
         self.text += text
         ids = model.encode(self.text)
         if ids[: len(self.ids)] != self.ids:

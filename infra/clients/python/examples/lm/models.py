@@ -45,7 +45,7 @@ class Model:
     rewinds: bool = False
     #: Number of sequences to generate at once.
     slots: int = 48
-    #: Batches are padded to a multiple of tokens and of rows, so that the compiled step sees few shapes.
+    #: Batches are padded to multiples of these numbers of tokens and of rows, so that the compiled step sees few shapes.
     pad_to: int = 32
     rows: int = 1
     warm_rows: int = 64

@@ -84,7 +84,7 @@ def _times(x: jax.Array, layer: Weights, name: str) -> jax.Array:
 
 
 def _attend(q: jax.Array, k: jax.Array, v: jax.Array, seen: jax.Array) -> jax.Array:
-    """What each head reads. The axes are sequence, position, head, channel; several heads of q share one of k and v."""
+    """The output of each attention head. The axes are sequence, position, head, channel; several heads of q share one of k and v."""
     grouped = q.reshape(*q.shape[:2], k.shape[2], -1, q.shape[3])
     scores = jnp.einsum("bqgrd,bkgd->bgrqk", grouped, k) / np.sqrt(q.shape[3])
     shares = jax.nn.softmax(jnp.where(seen, scores, -1e9), -1)

@@ -70,7 +70,7 @@ def _guess(rng: random.Random, question: Question) -> str:
 
 
 def demonstration(rng: random.Random, question: Question, hasty: float) -> list[tuple[bool, str]]:
-    """A transcript in parts, each with True if the model writes it. A hasty one guesses instead of making the next call."""
+    """A transcript in parts, each with True if the model writes it. With probability `hasty`, a guess replaces the next call."""
     parts = [(False, question.text)]
     for tool, given in question.calls:
         parts.append((False, THINK))
