@@ -28,7 +28,7 @@ export interface OwnershipDeps {
   readonly groups: { readonly trainer: string };
 }
 
-/** How often a start reopens the writer when the trainer that it replaces interferes. */
+/** Maximum attempts of a start to open the writer and claim the run, while the trainer that it replaces interferes. */
 const CLAIM_TRIES = 5;
 
 const PARTITION = 0;
@@ -39,7 +39,7 @@ export const claimAt = (offset: number, claim: string): Position & { readonly me
   metadata: claim,
 });
 
-/** Opens the writer of the run and takes ownership. Throws PRODUCER_FENCED when another trainer has claimed the run since. */
+/** Opens the writer of the run and takes ownership. Throws PRODUCER_FENCED if another trainer has claimed the run since the first check. */
 export async function openOwned(deps: OwnershipDeps): Promise<TransactionalWriter> {
   if (deps.owner.replaces !== undefined) await askWhose(deps);
   for (let left = CLAIM_TRIES; ; left -= 1) {

@@ -94,7 +94,7 @@ async function surveyed(known: KnownPartition, deps: MendDeps): Promise<Surveyed
 async function tailMend(known: KnownPartition, deps: MendDeps): Promise<Mend> {
   const { committed, first, top } = known;
   const removeFrom = await partingOf(known, deps);
-  // Nothing above what the tables hold is stored, whatever was committed.
+  // A commit may be beyond what the tables hold; the sink then continues where their rows end.
   const stored = (top?.offset ?? -1) + 1;
   return { removeFrom, goOnAt: committed < 0 ? -1 : Math.max(first, Math.min(committed, removeFrom, stored)), skipped: 0 };
 }

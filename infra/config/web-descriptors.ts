@@ -111,7 +111,7 @@ export const webDescriptors = {
     fallback: [],
     pattern: /^[^\s:,]+:\d{1,5}$/,
     shape: 'host:port',
-    help: 'Private hosts that pages may be read from, as written in the URL. Every other private address is refused.',
+    help: 'Private hosts that pages may be read from, with the port even if the URL has none. Every other private address is refused.',
   },
   webCacheMb: {
     env: 'TURNSTREAM_WEB_CACHE_MB',

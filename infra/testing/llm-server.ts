@@ -26,7 +26,7 @@ export interface Says {
   readonly betweenMs?: number;
   /** Tokens per chunk. Default: all in one. */
   readonly chunkTokens?: number;
-  /** Closes the connection after this many chunks, without an error. */
+  /** Closes the connection after this many chunks, or within a response that is not streamed; sends no error. */
   readonly cutAfterChunks?: number;
   /** Changes the weights after this many tokens. */
   readonly swap?: { readonly afterTokens: number; readonly version: number };
@@ -157,7 +157,7 @@ function spansOf(tokens: readonly ServedToken[]): readonly object[] {
   return spans;
 }
 
-/** Reports the versions of these tokens; the final chunk has none. */
+/** Reports the newest version of these tokens, or the versions of all. The final chunk has no tokens of its own. */
 function naming(says: Says, tokens: readonly ServedToken[], all: readonly ServedToken[]): object {
   const newest = tokens.at(-1) ?? all.at(-1);
   switch (says.naming) {
@@ -220,7 +220,7 @@ async function stream(
   const chunks = chunked(written.tokens, says.chunkTokens ?? Math.max(1, written.tokens.length));
   for (const [at, tokens] of chunks.entries()) {
     if (at === says.cutAfterChunks) {
-      // earlier output, including headers, is on its way
+      // the connection closes only after earlier output, including headers, was sent
       await new Promise<void>((resolve) => {
         response.write(': cut\n', () => {
           resolve();

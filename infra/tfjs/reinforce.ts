@@ -20,7 +20,7 @@ import { chunksOf, type ReplayBuffer } from './replay-buffer.ts';
 /** Lower bound for log-probabilities in the loss: e^-50 is practically 0. */
 const MIN_LOGPROB = -50;
 
-/** Maximum rows per computation: a batch of long trajectories has hundreds of megabytes of features. */
+/** Maximum rows per computation, unless one trajectory has more: a batch of long ones has hundreds of megabytes of features. */
 const MAX_ROWS = 65_536;
 
 interface Weighing {

@@ -6,7 +6,7 @@ setUpWebTools();
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
-/** Private addresses in every notation that a URL accepts. */
+/** Addresses that are not public, in many of the notations that a URL accepts. */
 function privateHosts(): readonly string[] {
   const port = inside.host.split(':')[1]!;
   const numbers = [

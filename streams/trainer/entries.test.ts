@@ -20,7 +20,7 @@ it.each([
   [4, false, -1],
   [0, false, 7],
   [0, true, -1],
-])('with max. staleness %i (collected: %s) requests version %i: on-policy, no older one is used', (maxStaleness, collected, asked) => {
+])('with max. staleness %i (collected: %s) requests version %i (-1 = any)', (maxStaleness, collected, asked) => {
   const context = {
     runId: 'r',
     producer: 't',

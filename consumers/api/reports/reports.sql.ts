@@ -146,7 +146,7 @@ LEFT JOIN (
   FROM trajectories
   WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
     AND (trajectory_id, attempt) IN (
-      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused')
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused', 'reward_timeout')
     )
     AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
   GROUP BY worker_id

@@ -27,7 +27,7 @@ export async function readOutages(store: Store, run: string): Promise<ReadOutage
 /** Greater than every step. */
 const NO_STEP = MOST_INT32;
 
-/** The steps made during each outage, so that it can be drawn in the curves. */
+/** The steps made during each outage, or the next step, so that it can be drawn in the curves. */
 async function withSteps(store: Store, run: string, outages: readonly FoundOutage[]): Promise<readonly OutageRow[]> {
   if (outages.length === 0) return [];
   const [made] = await readRows<{ readonly firsts: readonly number[]; readonly lasts: readonly number[] }>(
@@ -40,6 +40,6 @@ async function withSteps(store: Store, run: string, outages: readonly FoundOutag
   return outages.map(({ isOpen: _isOpen, ...outage }, index) => {
     const [first = NO_STEP, last = -1] = [made?.firsts[index], made?.lasts[index]];
     const from_step = first === NO_STEP ? -1 : first;
-    return { ...outage, from_step, to_step: Math.max(from_step, last) };
+    return { ...outage, from_step, to_step: from_step < 0 ? from_step : Math.max(from_step, last) };
   });
 }

@@ -54,7 +54,7 @@ const flow = named('Flow', {
 
 const flowText = [
   'The newest `limit` attempts that started in the range, sorted by start, as one column per figure. `fate`, `reason`, and `worker` are',
-  'indexes into the lists of names. `end_ms` is 0 while an attempt runs. `decided_ms` is the time at which it was trained on, collected,',
+  'indexes into the lists of names. `end_ms` is 0 for an attempt that has not ended. `decided_ms` is the time at which it was trained on, collected,',
   'discarded, or given up; 0 before that. All times are milliseconds since 1970. `versions` and `steps` have the time at which each was',
   'published or made.',
 ].join(' ');
@@ -70,7 +70,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         querystring: queryOf({
           ...range,
           purpose: allButEvaluations,
-          limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Maximum number of trajectories.' }),
+          limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Maximum number of attempts.' }),
         }),
       },
     },
@@ -126,19 +126,19 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 const weatherText = [
   'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, if that is',
   'three times the usual rate or half of all calls, and too many to be chance. Outages are found in spans of a minute (longer ones in runs',
-  'of weeks), whatever `points` is, and last until four calls have succeeded or ten minutes have passed without calls.',
+  'of weeks), whatever `points` is, and last until spans with four calls have no outage or ten minutes have passed without calls.',
   '`usual_failure_rate` is the lower quartile over parts of the run with 30 calls. `from_step` and `to_step` are the first and last step',
-  'during the outage, or -1.',
+  'made during the outage, or the next step if none was made during it; -1 if there is none yet.',
 ].join(' ');
 
 const advisoriesText = [
   '`severity` is alarm, warning, or advice; advice is only given to a run without alarms. `sql` returns the evidence, and `page` is the',
   'page of the dashboard that shows it; `is_over` is true if the problem has ended. `outages` are those of /tools/series, `behind` is the',
   'number of log records that are not in the tables yet, and `state` has the newest admission and the worst sample of the newest step. Its',
-  '`ledger_entry` is the type of the newest ledger entry, made at `ledger_at`. `trainer` is `training` while a batch is leased or, in a',
-  'run without leases, while by the usual times of its steps the next one should be training; otherwise `waiting`, or `silent` if the',
-  'ledger has had no entry for more than a minute and for more than the usual time of five steps. It is empty for a finished run, a run',
-  'without a ledger, and while the tables are too far behind the log to tell.',
+  '`ledger_entry` is the type of the newest ledger entry, made at `ledger_at`. `trainer` is `silent` if the ledger has had no entry for',
+  'more than a minute and more than the usual time of five steps (ten minutes before the first step). Otherwise it is `training` while a',
+  'batch is leased or, in a run without leases, at the times at which the next step usually trains; otherwise `waiting`. It is empty for a',
+  'finished run, a run without a ledger, and while the tables are too far behind the log to tell.',
 ].join(' ');
 
 /** Tools over time, and advisories. */

@@ -35,7 +35,7 @@ describe('live events', () => {
     expect([typesIn(undefined), typesIn(''), typesIn('Nothing')]).toEqual([usual, usual, usual]);
   });
 
-  it('have a summary of their type', () => {
+  it('are summarized by the fields of their type', () => {
     expect(summaryOf(event(1))).toBe('version 9, to version 2, reason diverged');
     const step = { type: 'StepCompleted', event: { step: 12_345, version_after: 12_346 } };
     expect(summaryOf({ ...event(1), ...step })).toBe('step 12345, version after 12346');

@@ -35,7 +35,7 @@ the writer. A question must match exactly one country and have one answer; no ot
 It must be in the file only once, name the year of facts that change over time, and need every clause: without any one clause,
 places with different answers match. The check then counts the look-ups that cannot be skipped: finding the first country,
 following each relation to the next one, and reading the requested field. Exits with 1 if a question fails, or if its "hops"
-differ.
+is another number.
 `;
 
 /** `turnstream questions check`: verifies questions of the factbook writer with code that is independent of the writer. */

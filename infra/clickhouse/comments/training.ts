@@ -194,7 +194,8 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     rollout_ends: 'Kafka offsets in the order of group_ids: rewards of the group before them came in time',
   },
   expired_attempts: {
-    reason: 'Why the attempt was given up: silent, wall_clock, lost_claim, unusable, refused, or reward_timeout',
+    reason:
+      'Why the attempt was given up: silent, wall_clock, lost_claim, lost_request, question_gone, unusable, refused, or reward_timeout',
     next_attempt: 'Attempt that was requested instead; -1 if none is left',
   },
   outcomes: { reason: `${DISCARD}; empty if trained on` },

@@ -1,6 +1,6 @@
 -- A series compares versions of a policy only if all of them were evaluated in the same way: on the dataset that the run trains on, with
--- equally many samples and questions, and within the same limits. Of several such ways, the one with the most versions forms the series,
--- then the newest; sampled answers come before greedy ones. Earlier builds did not record limits: theirs count as equal.
+-- equally many samples and questions, and within the same limits. Of several such ways, one with several samples per question comes first,
+-- then the one with the most versions, then the newest. Earlier builds did not record limits: theirs count as equal.
 create view heldout_evaluations as
 with own as (
   select run_id, anyIf(run_events.dataset, event = 'started') as trained_on from run_events group by run_id

@@ -1,5 +1,5 @@
-// Checks the leases of an external trainer from the raw ledger: each ends once, by a commit, a release or an expiry, and a commit has the
-// rows of its lease, by hash. Shares no code with the lease book of the coordinator.
+// Checks the leases of an external trainer from the raw ledger: each ends at most once, by a commit, a release or an expiry, and a commit
+// has the rows of its lease, by hash. Shares no code with the lease book of the coordinator.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { BatchLeased, StepCompleted } from '../../../schemas/generated/events.ts';
 import type { Case } from './case.ts';
@@ -79,7 +79,7 @@ function note(tally: LeaseTally, { type, event }: DecodedEvent): readonly string
   }
 }
 
-/** A lease ends once, and was granted before. */
+/** Ends a lease; returns what is wrong if it was not out. */
 function end(tally: LeaseTally, id: string, how: string): readonly string[] {
   const before = tally.ended.get(id);
   const isOut = tally.out.some(({ batch_id: one }) => one === id);

@@ -1,5 +1,5 @@
-// A short torture test of a real run: one fixed round of faults in three minutes, in which every kind of process is killed once and each
-// other fault is injected once. Each guarantee is checked separately.
+// A short torture test of a real run: one fixed round of faults in three minutes, in which every kind of process is killed, and every
+// other kind of fault is injected (a full disk only where one can be mounted). Each guarantee is checked separately.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ describe('a run in a torture test', () => {
     expect([lost, trained + discarded + open]).toEqual([0, admitted]);
   });
 
-  it('gives up no attempt that is still running', () => {
+  it('gives up no running attempt of a worker that was not hit', () => {
     expect(problems('needless')).toEqual([]);
   });
 

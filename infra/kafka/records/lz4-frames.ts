@@ -1,6 +1,6 @@
 // Decompresses LZ4 frames block by block. The frame decoder of lz4-napi takes three to five times as long as its block decoder, and
 // decompression was a quarter of the time of the sink. Frames that Kafka clients do not write (dependent blocks, checksums, a dictionary,
-// or several frames in one) are left to the frame decoder. https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
+// or several frames in a row) are left to the frame decoder. https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 import { decompressFrameSync, uncompressSync } from 'lz4-napi';
 
 const MAGIC = 0x184d2204;

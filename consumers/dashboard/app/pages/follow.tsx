@@ -1,5 +1,5 @@
-// Follows a running attempt: each new turn is selected as it is recorded, until the reader selects another one or scrolls. The page reloads
-// the turns.
+// Follows a running attempt: each new turn is selected as it is recorded, until the reader selects another one or scrolls. The trajectory
+// page polls for new turns.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ApiOutline } from '../data/shapes.ts';
@@ -15,7 +15,7 @@ interface FollowProps {
 
 const stop = (): void => change({ follow: '' });
 
-/** A press in the list of turns or on the map takes over, also one that drags a scroll bar. */
+/** A press in the list of turns or on the map stops following, even one that drags a scroll bar. */
 function stopInList({ target }: Event): void {
   if (target instanceof Element && target.closest('.rows, .minimap') !== null) stop();
 }

@@ -54,7 +54,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     if (failure.errorType === CONTEXT_FULL) return nothing(failure, true);
     if (failure.fatal) throw new PlatformError('MODEL_REFUSED', failure.message);
     if (failuresInARow(observation) + 1 >= maxFailures) {
-      throw new PlatformError('MODEL_UNAVAILABLE', `${failure.message}; so did the ${maxFailures - 1} turns before`);
+      throw new PlatformError('MODEL_UNAVAILABLE', `${failure.message}; ${maxFailures} turns in a row failed`);
     }
     return nothing(failure, false);
   }
