@@ -123,4 +123,19 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
       await assertEqual(run);
     }
   });
+
+  it('count an attempt as late only if it ended after it was given up', async () => {
+    const run = `grow-${(runs += 1)}`;
+    const [growing] = fc.sample(growingRun(run), { numRuns: 1, seed: 11 });
+    if (growing === undefined) throw new Error('there is no sample');
+    for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
+    const lateFor = async (reason: string): Promise<readonly boolean[]> => {
+      await store.command(`alter table expired_attempts update reason = '${reason}' where run_id = '${run}' settings mutations_sync = 2`);
+      const reports = [await workersOf(run, ''), await readWorkers(store, { run, purpose: undefined })];
+      return reports.map((rows) => rows.some((row) => Number('late' in row ? row.late : 0) > 0));
+    };
+    for (const reason of ['silent', 'wall_clock', 'lost_claim']) expect([reason, await lateFor(reason)]).toEqual([reason, [true, true]]);
+    for (const reason of ['unusable', 'refused', 'reward_timeout'])
+      expect([reason, await lateFor(reason)]).toEqual([reason, [false, false]]);
+  });
 });
