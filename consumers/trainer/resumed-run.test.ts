@@ -98,7 +98,8 @@ describe('the settings of a run that is resumed', () => {
     const rig = await begun();
     await expect(runTrainer(rig.deps({ workerSettings: { ...workerSettings, llmModel: 'b' } }), never)).rejects.toMatchObject({
       code: 'RUN_CONFLICT',
-      message: 'resuming run run-a: llmModel is "b", the run was started with "a"',
+      message:
+        'resuming run run-a: llmModel is "b", the run was started with "a"; use the settings that it was started with, or start another run',
     });
     const { answersToEnd: _, ...fewer } = workerSettings;
     await expect(runTrainer(rig.deps({ workerSettings: fewer }), never)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });

@@ -69,7 +69,10 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
     .filter((name) => isCompared(name, [own, started]) && text(own[name]) !== text(started[name]))
     .map((name) => `${name} is ${text(own[name])}, the run was started with ${text(started[name])}`);
   if (differing.length === 0) return;
-  throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);
+  throw new PlatformError(
+    'RUN_CONFLICT',
+    `resuming run ${recorded.run_id}: ${differing.join('; ')}; use the settings that it was started with, or start another run`,
+  );
 }
 
 /** The recorded values of the settings in REQUESTED, without the names of rewards. */

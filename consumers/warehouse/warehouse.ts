@@ -295,7 +295,7 @@ class Sink implements Warehouse {
   }
 
   #waitFor(detail: string): void {
-    if (detail !== '' && this.#waiting === '') this.#deps.logger.warn({ reason: detail }, 'waiting');
+    if (detail !== '' && this.#waiting === '' && !this.#stopping) this.#deps.logger.warn({ reason: detail }, 'waiting');
     if (detail === '' && this.#waiting !== '') this.#deps.logger.info({}, 'going on');
     this.#waiting = detail;
     this.#report();
