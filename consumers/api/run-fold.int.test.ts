@@ -87,6 +87,15 @@ const rewind = (run: string): Promise<void> =>
     `insert into rewinds (run_id, version, abandoned, _topic, _timestamp) select '${run}', 300, range(3, 40), 'training', now64(3)`,
   );
 
+/** Inserts all rows of a new run at once. */
+async function insertedRun(): Promise<string> {
+  const run = `grow-${(runs += 1)}`;
+  const [growing] = fc.sample(growingRun(run), { numRuns: 1, seed: 11 });
+  if (growing === undefined) throw new Error('there is no sample');
+  for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
+  return run;
+}
+
 describe('figures that are kept up to date', { timeout: 300_000 }, () => {
   it('equal those of all rows after each insert', async () => {
     await fc.assert(
@@ -105,10 +114,7 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
   });
 
   it('equal those of all rows after rows were deleted, changed, and stored late', async () => {
-    const run = `grow-${(runs += 1)}`;
-    const [growing] = fc.sample(growingRun(run), { numRuns: 1, seed: 11 });
-    if (growing === undefined) throw new Error('there is no sample');
-    for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
+    const run = await insertedRun();
     await assertEqual(run);
     const others = `insert into trajectories select * replace (concat(trajectory_id, '-late') as trajectory_id) from trajectories where run_id = '${run}' order by _offset limit 2`;
     await rewind(run);
@@ -125,10 +131,7 @@ describe('figures that are kept up to date', { timeout: 300_000 }, () => {
   });
 
   it('count an attempt as late only if it ended after it was given up', async () => {
-    const run = `grow-${(runs += 1)}`;
-    const [growing] = fc.sample(growingRun(run), { numRuns: 1, seed: 11 });
-    if (growing === undefined) throw new Error('there is no sample');
-    for await (const _ of insertGrowing(store, { ...growing, inserts: tablesOfAttempts.map((table) => ({ table, rows: Infinity })) }));
+    const run = await insertedRun();
     const lateFor = async (reason: string): Promise<readonly boolean[]> => {
       await store.command(`alter table expired_attempts update reason = '${reason}' where run_id = '${run}' settings mutations_sync = 2`);
       const reports = [await workersOf(run, ''), await readWorkers(store, { run, purpose: undefined })];

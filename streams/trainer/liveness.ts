@@ -12,6 +12,9 @@ export type ExpiryReason =
 /** Reasons for which another attempt would end the same way, or cannot help. */
 export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused', 'reward_timeout']);
 
+/** Reasons for giving up an attempt that had ended in time. */
+export const AFTER_END = ['unusable', 'refused', 'reward_timeout'] as const satisfies readonly ExpiryReason[];
+
 export interface Expiry {
   readonly trajectory: Trajectory;
   readonly attempt: number;

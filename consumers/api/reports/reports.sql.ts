@@ -1,7 +1,11 @@
 // The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares them), and anyone can
 // run them through SQL: parameters are bound as {name:Type}.
+import { AFTER_END } from '../../../streams/trainer/liveness.ts';
 import { comparedEntries, comparing } from './compare.sql.ts';
 import { flightSql, wallClockWith } from './wall-clock.sql.ts';
+
+/** Reasons for which an attempt does not count as late. */
+export const endedReasons = AFTER_END.map((reason) => `'${reason}'`).join(', ');
 
 /** Which tool got slower since a step, with which errors and arguments. Parameters: run, step, purpose (empty: all). */
 export const toolChangesSql = `SELECT
@@ -146,7 +150,7 @@ LEFT JOIN (
   FROM trajectories
   WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
     AND (trajectory_id, attempt) IN (
-      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused', 'reward_timeout')
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN (${endedReasons})
     )
     AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
   GROUP BY worker_id

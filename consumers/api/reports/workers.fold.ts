@@ -3,6 +3,7 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
+import { endedReasons } from './reports.sql.ts';
 
 const counted = [
   ...(['started', 'finished', 'failed', 'cancelled', 'lost', 'late'] as const),
@@ -55,7 +56,7 @@ const endedSql = (rows: RowsOfState): string => `
     turns: 'toInt64(sum(ended.7))',
   })} from (
     select state, argMin((${ENDED}), (_partition, _offset)) as ended,
-      (state, ${KEY}) in (select state, ${KEY} from ${rows('expired_attempts', KEY, "reason not in ('unusable', 'refused', 'reward_timeout')")}) as is_late
+      (state, ${KEY}) in (select state, ${KEY} from ${rows('expired_attempts', KEY, `reason not in (${endedReasons})`)}) as is_late
     from ${rows('trajectories', `${KEY}, _partition, _offset, ${ENDED.replace('flight_ms', "dateDiff('millisecond', started_at, finished_at) as flight_ms")}`, OF_PURPOSE)}
     group by state, ${KEY}
   ) group by state, worker_id`;

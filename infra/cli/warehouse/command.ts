@@ -41,23 +41,20 @@ function fillCommand(context: CommandContext): Command {
     .addHelpText('after', examples('turnstream warehouse fill && turnstream sql -q "SELECT count() FROM questions"'))
     .action(async () => {
       const config = loadConfig(context.env);
+      const { fillWarehouse } = await import('./fill.ts');
       const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
       const line = createProgressLine(process.stderr);
-      try {
-        const { fillWarehouse } = await import('./fill.ts');
-        const complete = await fillWarehouse({
-          ...{ config, logger: commandLogger(context), signal: interrupts.signal },
-          onProgress: ({ done, of }) => {
-            line.show(`${done} of ${of} records stored`);
-          },
-        });
-        line.end();
-        if (complete) context.out('every record of the log is stored\n');
-        else context.exit(exitCodes.interrupted);
-      } finally {
+      const complete = await fillWarehouse({
+        ...{ config, logger: commandLogger(context), signal: interrupts.signal },
+        onProgress: ({ done, of }) => {
+          line.show(`${done} of ${of} records stored`);
+        },
+      }).finally(() => {
         line.end();
         interrupts.close();
-      }
+      });
+      if (complete) context.out('every record of the log is stored\n');
+      else context.exit(exitCodes.interrupted);
     });
 }
 
