@@ -1,11 +1,8 @@
 // The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares them), and anyone can
 // run them through SQL: parameters are bound as {name:Type}.
-import { AFTER_END } from '../../../streams/trainer/liveness.ts';
 import { comparedEntries, comparing } from './compare.sql.ts';
+import { endedReasons } from './late.sql.ts';
 import { flightSql, wallClockWith } from './wall-clock.sql.ts';
-
-/** Reasons for which an attempt does not count as late. */
-export const endedReasons = AFTER_END.map((reason) => `'${reason}'`).join(', ');
 
 /** Which tool got slower since a step, with which errors and arguments. Parameters: run, step, purpose (empty: all). */
 export const toolChangesSql = `SELECT

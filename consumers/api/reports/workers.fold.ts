@@ -3,7 +3,7 @@ import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { touchedAttempts, WAS, type RowsOfState, type RowWindow } from '../row-window.ts';
 import { foldedRun, type FoldSpec } from '../run-fold.ts';
-import { endedReasons } from './reports.sql.ts';
+import { endedReasons } from './late.sql.ts';
 
 const counted = [
   ...(['started', 'finished', 'failed', 'cancelled', 'lost', 'late'] as const),
