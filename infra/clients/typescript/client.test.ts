@@ -118,6 +118,7 @@ describe('a trainer', () => {
     const trainer = await ts.run('demo').trainer('ts-1', { framework: 'none' });
     for await (const batch of trainer.batches()) {
       if (batch.lease.step === 3) break;
+      expect(batch.name).toBe(`${batch.lease.step}.0`);
       const rows = [];
       for await (const row of batch.rows()) rows.push(row.token_ids);
       expect(rows).toEqual([[1, 2], [3]]);

@@ -48,5 +48,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   } catch {
     // not JSON, for example a response of a proxy
   }
-  return new ApiError(response.status, { detail: `the API responded with status ${response.status}: ${text.slice(0, 200)}` });
+  return new ApiError(response.status, {
+    detail: `${response.url} responded with status ${response.status}: ${text.slice(0, 200)} (is that turnstream?)`,
+  });
 }

@@ -245,6 +245,11 @@ export class Batch {
     this.lease = lease;
   }
 
+  /** `<step>.<try>`. Unlike the step, no other lease of the run has it: use it in the names of files. */
+  get name(): string {
+    return this.lease.batch_id.slice(this.lease.batch_id.lastIndexOf('/') + 1);
+  }
+
   /** The rows, as they arrive. */
   async *rows(): AsyncGenerator<TrainingRow> {
     const headers = { accept: 'application/x-ndjson' };

@@ -67,7 +67,7 @@ export class Transport {
       });
     } catch (cause) {
       signal?.throwIfAborted();
-      return new ConnectionFailed(`${method} ${path}`, cause);
+      return new ConnectionFailed(`${method} ${new URL(path, url).href}`, cause);
     }
   }
 

@@ -100,6 +100,14 @@ def test_arrays_come_from_the_table_that_was_received(seed: int, monkeypatch: py
         np.testing.assert_array_equal(arrays[name], array, name)
 
 
+def test_weights_of_unknown_format_need_one(tmp_path: Path) -> None:
+    file = tmp_path / "weights.bin"
+    file.write_bytes(b"w")
+    with pytest.raises(ValueError, match="only the names .safetensors and .gguf have a known format; pass format"):
+        weights(file.as_uri())
+    assert weights(file.as_uri(), format="mine")["format"] == "mine"
+
+
 def test_weights_are_named_by_their_hash(tmp_path: Path) -> None:
     file = tmp_path / "a b.safetensors"
     file.write_bytes(b"x" * 3_000_000)

@@ -152,6 +152,14 @@ def test_a_closed_client_says_so(api: FakeApi) -> None:
         nobody.get("/v1/runs")
 
 
+def test_an_address_without_turnstream_is_named(ts: Turnstream, api: FakeApi) -> None:
+    with Turnstream("http://127.0.0.1:1", retries=0) as nobody, pytest.raises(ConnectionFailed, match="127.0.0.1:1.*TURNSTREAM_URL"):
+        nobody.get("/v1/runs")
+    api.before.append(lambda request: httpx.Response(404, text="<!DOCTYPE html>"))
+    with pytest.raises(ApiError, match="http://api.test/v1/runs responded with status 404: <!DOCTYPE html> .*turnstream status"):
+        ts.get("/v1/runs")
+
+
 def test_rewards_are_events_with_an_identity(ts: Turnstream, api: FakeApi) -> None:
     api.before.append(lambda request: httpx.Response(200, json={}))
     ts.run("demo").reward("t-1", 0.5, name="human", identifier="reviewer-7")

@@ -34,6 +34,18 @@ def test_trains_batches_along_the_lineage(ts: Turnstream, api: FakeApi, tmp_path
     assert api.released == []
 
 
+def test_says_why_there_are_no_more_batches(ts: Turnstream, api: FakeApi, caplog: pytest.LogCaptureFixture) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        for batch in trainer.batches(steps=1):
+            batch.commit()
+        assert caplog.messages == []
+        assert list(trainer.batches(steps=1)) == []
+        assert "run demo is at version 1 already" in caplog.messages[0]
+        api.finished = True
+        assert list(trainer.batches()) == []
+        assert "no more batches" in caplog.messages[1] and "status --run demo" in caplog.messages[1]
+
+
 def test_releases_batches_that_it_did_not_commit(ts: Turnstream, api: FakeApi) -> None:
     with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
         for _batch in trainer.batches():

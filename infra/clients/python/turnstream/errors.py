@@ -7,6 +7,10 @@ from typing import Any
 import httpx
 
 
+#: End of a message about an address where turnstream may not be running.
+WRONG_ADDRESS = " (`turnstream status` shows the address of the API; TURNSTREAM_URL sets it)"
+
+
 class TurnstreamError(Exception):
     """Base class of the errors of this package."""
 
@@ -34,7 +38,7 @@ class PackageMissing(TurnstreamError):
     """A method needs a package that is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__("PACKAGE_MISSING", f"{package} is not installed; pip install 'turnstream[{extra}]'")
+        super().__init__("PACKAGE_MISSING", f"{package} is not installed; in a clone of turnstream: pip install './infra/clients/python[{extra}]'")
 
 
 class ApiError(TurnstreamError):
@@ -106,6 +110,6 @@ def error_of(response: httpx.Response) -> ApiError:
     except ValueError:
         problem = None
     if not isinstance(problem, dict):
-        problem = {"detail": f"the API responded with status {response.status_code}: {response.text[:200]}"}
+        problem = {"detail": f"{response.url} responded with status {response.status_code}: {response.text[:200]}{WRONG_ADDRESS}"}
     kind = _CLASSES.get(str(problem.get("code")), ApiError)
     return kind(response.status_code, problem, retry_after_of(response))

@@ -35,6 +35,9 @@ class Policy(_PolicyParts, total=False):
 def weights(uri: str, *, sha256: str | None = None, format: str | None = None, bytes: int = 0, loadable: bool = True) -> Policy:
     """Describes weights. Local files (`file:` URIs) are read and hashed; other URIs need `sha256` and `format`.
 
+    `format` is any name that your engines know, such as `hf-safetensors`, `peft-lora`, or `gguf`. It follows from the names of
+    `*.safetensors` and `*.gguf` files.
+
     Set `loadable` to False if engines cannot load the weights from the URI because the trainer pushes them.
     """
     path = _path_of(uri)
@@ -46,7 +49,7 @@ def weights(uri: str, *, sha256: str | None = None, format: str | None = None, b
         return _folder(uri, path, format, loadable)
     kind = format or _FORMATS.get(path.suffix)
     if kind is None:
-        raise ValueError(f"{uri}: the name does not determine the format: pass format")
+        raise ValueError(f"{uri}: only the names {' and '.join(_FORMATS)} have a known format; pass format, such as 'engine-pushed'")
     return {"uri": uri, "sha256": _hash(path), "format": kind, "bytes": path.stat().st_size, "loadable": loadable}
 
 

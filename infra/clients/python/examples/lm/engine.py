@@ -176,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--version", type=int, default=0)
-    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--port", type=int, default=8600)
     parser.add_argument("--slots", type=int, help="number of sequences to generate at once; each costs time even if it is not used")
     parser.add_argument("--seed", type=int, default=1)
     add_model(parser)

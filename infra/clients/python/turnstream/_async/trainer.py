@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from ._waiting import sleep
 from .batch import AsyncBatch
 from .transport import AsyncTransport
 
+_log = logging.getLogger("turnstream")
 _WAIT_MS = 20_000
 _SOON = 0.5
 #: Seconds to retry a call while the API or the coordinator is unavailable. A restarted coordinator knows whether a commit was made.
@@ -95,10 +97,13 @@ class AsyncTrainer:
         Waits while the API or the coordinator is unavailable, as for a batch that is not available yet.
         Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
+        if steps is not None and self.version >= steps:
+            _log.warning("run %s is at version %d already: there are no batches up to version %d", self.run, self.version, steps)
         while steps is None or self.version < steps:
             try:
                 batch = await self.lease(wait_ms)
-            except RunFinished:
+            except RunFinished as error:
+                _log.warning("no more batches: %s; `turnstream status --run %s` says why", error.detail, self.run)
                 return
             except (ApiError, ConnectionFailed) as error:
                 if not passes(error):

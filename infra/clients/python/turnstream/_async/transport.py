@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from .._request import Request, pause_before_retry, query_of
-from ..errors import ClientClosed, ConnectionFailed, error_of
+from ..errors import WRONG_ADDRESS, ClientClosed, ConnectionFailed, error_of
 from ._waiting import sleep
 
 _TIMEOUT = 60.0
@@ -81,6 +81,7 @@ class AsyncTransport:
     def _raised(self, request: Request, failure: httpx.Response | httpx.TransportError) -> Exception:
         if isinstance(failure, httpx.Response):
             return error_of(failure)
-        error = ConnectionFailed(f"{request.method} {request.path}: {failure or type(failure).__name__}")
+        hint = WRONG_ADDRESS if isinstance(failure, httpx.ConnectError) else ""
+        error = ConnectionFailed(f"{request.method} {request.path} at {self._client.base_url}: {failure or type(failure).__name__}{hint}")
         error.__cause__ = failure
         return error

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from ._waiting import sleep
 from .batch import Batch
 from .transport import Transport
 
+_log = logging.getLogger("turnstream")
 _WAIT_MS = 20_000
 _SOON = 0.5
 #: Seconds to retry a call while the API or the coordinator is unavailable. A restarted coordinator knows whether a commit was made.
@@ -96,10 +98,13 @@ class Trainer:
         Waits while the API or the coordinator is unavailable, as for a batch that is not available yet.
         Arrays are padded to a multiple of `rows` rows, so that a compiled step sees few shapes.
         """
+        if steps is not None and self.version >= steps:
+            _log.warning("run %s is at version %d already: there are no batches up to version %d", self.run, self.version, steps)
         while steps is None or self.version < steps:
             try:
                 batch = self.lease(wait_ms)
-            except RunFinished:
+            except RunFinished as error:
+                _log.warning("no more batches: %s; `turnstream status --run %s` says why", error.detail, self.run)
                 return
             except (ApiError, ConnectionFailed) as error:
                 if not passes(error):
