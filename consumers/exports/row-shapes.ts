@@ -26,7 +26,7 @@ export const membersStatement = (condition: string | undefined): string => `sele
   from ${counted(undefined, '(group_id, trajectory_id) > ({group:String}, {id:String})')}
   order by group_id, trajectory_id limit {units:UInt32}`;
 
-/** What a step trained on: its reward may include attached rewards, and its attempt may not be the one that counts in the tables. */
+/** What a step trained on: its reward may include attached rewards, and its attempt may differ from the one that counts in the tables. */
 export type TrainedMember = Pick<RewardedTrajectory, 'trajectory_id' | 'attempt' | 'reward' | 'turns'> & { readonly advantage: number };
 
 export const trainedStatement = `select trajectory_id, attempt, reward, turns, advantage from step_trajectories

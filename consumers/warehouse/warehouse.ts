@@ -1,7 +1,7 @@
 // The sink: stores every record of every topic in ClickHouse rows, exactly once.
 //
 // Invariants
-// - A partition's offset is committed only after its rows are stored; the commit's metadata names what is being inserted.
+// - A partition's offset moves only after its rows are stored. Before an insert, a commit that does not move it announces the insert.
 // - Buffered records belong to one assignment. A rebalance drops them; the log has them.
 // - Nothing is stored of a partition whose position is not in the log, until an operator runs `turnstream warehouse mend`.
 // - Delivery: exactly once per record. The tables are queried for rows that may be stored already; tokens are a second safeguard.
@@ -32,7 +32,7 @@ import { takenOf } from './taken.ts';
 /** Types that a reader for the sink should decode lazily: they are most of the log, and the sink copies their bytes. */
 export const lateTypes: readonly EventType[] = ['TurnRecorded'];
 
-/** A member whose last commit is older than this asks the group again before it inserts. */
+/** A confirmation by the group is valid for an insert for this long, ms; a member asks again after half of it. */
 const FENCE_MS = 5_000;
 
 const REPORT_MS = 1_000;

@@ -1,4 +1,4 @@
-// Errors in the format of ClickHouse's HTTP interface: a code, its name, a status and one line of text.
+// Errors in the format of ClickHouse's HTTP interface: a code, its name, a status and a message.
 
 /** An error that is sent to the client in ClickHouse's format. */
 export class ClickHouseFailure extends Error {

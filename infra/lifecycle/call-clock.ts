@@ -1,5 +1,5 @@
 // Splits the time of one network call into three parts: our own queue, failed attempts including the waits after them, and the last
-// attempt with earlier ones that gave a part of the result. Together they cover the whole call, except for the moments between them.
+// attempt plus earlier ones that gave a part of the result. Together they cover the whole call, except for the moments between them.
 import type { CallTiming } from '../../streams/core/agents.ts';
 
 export interface CallClock {

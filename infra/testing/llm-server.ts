@@ -1,5 +1,5 @@
 // A scripted language model for tests: an HTTP server with both OpenAI interfaces. It streams on request, stops at stop strings and at
-// max_tokens, counts tokens of four characters, and reports the version of its weights where vLLM and SGLang do.
+// max_tokens, counts tokens of four characters, and reports the version of its weights where the script says.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

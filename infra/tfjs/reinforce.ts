@@ -1,4 +1,4 @@
-// REINFORCE over a replay buffer. The buffer starts empty with the learner and after a restore, so a restored run replays less than an
+// REINFORCE over a replay buffer. The buffer is empty when the learner starts and after a restore, so a restored run replays less than an
 // uninterrupted one at first. The sample depends only on the step number and the buffer's content.
 import { countOf, joined, type Decisions, type Packed } from './decisions.ts';
 import {
@@ -67,7 +67,7 @@ function descendOn(engine: UpdateEngine, state: LearnerState, batch: readonly De
 
 /**
  * One update: the trajectories join the buffer, followed by gradient steps on a few batches from it. `clip_fraction` is the fraction of
- * clipped weights.
+ * importance ratios above the cap.
  */
 export function updateReplayed(
   engine: UpdateEngine,

@@ -66,7 +66,7 @@ const figures: Readonly<Record<ComparedName, (own: ScoredAnswers) => number>> = 
 const SHOWN_IDS = 5;
 
 /**
- * Compares every figure. Compares judge figures only if both were judged, and token figures only if both record them. Throws
+ * Compares every figure. Compares judge figures only if both were judged, and prompt and generated tokens only if both record them. Throws
  * EVALUATIONS_UNRELATED when they have no question in common.
  */
 export function compareEvaluations(a: ScoredAnswers, b: ScoredAnswers, options: CompareOptions): EvaluationComparison {

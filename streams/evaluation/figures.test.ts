@@ -129,7 +129,7 @@ describe('a comparison', () => {
     expect(compareEvaluations(a, older, options)).toMatchObject({ pairedBy: 'question_id', questions: 1, leftOutA: ['frames-2'] });
   });
 
-  it('compares tokens only if both separate prompt and generated tokens, and the judge only if both were judged', () => {
+  it('compares prompt and generated tokens only if both record them, and the judge only if both were judged', () => {
     const names = (b: AnswerScored) => compareEvaluations([answer('q')], [b], options).figures.map(({ name }) => name);
     expect(names(answer('q'))).toEqual(expect.arrayContaining(['prompt_tokens', 'generated_tokens']));
     expect(names(answer('q', { generated_tokens: -1 }))).not.toContain('generated_tokens');

@@ -13,7 +13,7 @@ export interface FoundOutage extends Omit<OutageRow, 'from_step' | 'to_step'> {
   readonly isOpen?: boolean;
 }
 
-/** Without calls, an outage goes on for this long, ms. */
+/** Longest time between two bad spans of one outage, ms. */
 export const QUIET_MS = 600_000;
 /** Fewer calls neither make an outage nor end one. */
 const FEWEST_CALLS = 4;

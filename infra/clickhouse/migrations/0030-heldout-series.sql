@@ -1,6 +1,6 @@
 -- A series compares versions of a policy only if all of them were evaluated in the same way: on the dataset that the run trains on, with
--- equally many samples and questions, and within the same limits. Of several such ways, one with several samples per question comes first,
--- then the one with the most versions, then the newest. Earlier builds did not record limits: theirs count as equal.
+-- equal numbers of samples and questions, and equal decoding, reward, seed, limits and settings. Of several such ways, one with several
+-- samples per question comes first, then the one with the most versions, then the newest. What older builds did not record counts as equal.
 create view heldout_evaluations as
 with own as (
   select run_id, anyIf(run_events.dataset, event = 'started') as trained_on from run_events group by run_id

@@ -1,4 +1,4 @@
--- Whose tasks a worker takes: an evaluation with its own worker does not share it with the run.
+-- An evaluation with its own worker: no other worker takes its tasks, and that worker takes no others. Empty = the workers of the run.
 alter table tasks
   add column addressee LowCardinality(String) after evaluation_id;
 

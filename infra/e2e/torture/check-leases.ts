@@ -63,7 +63,7 @@ function note(tally: LeaseTally, { type, event }: DecodedEvent): readonly string
     }
     case 'BatchReleased': {
       const known = ['expired', 'returned', 'fenced', 'stale'].includes(event.reason);
-      const wrong = known ? [] : [`${event.batch_id} was released as ${event.reason}, which is no reason`];
+      const wrong = known ? [] : [`${event.batch_id} was released as ${event.reason}, which is not a known reason`];
       return [...end(tally, event.batch_id, `released as ${event.reason}`), ...wrong];
     }
     case 'StepCompleted': {
@@ -125,7 +125,7 @@ function commitProblems({ out }: LeaseTally, step: StepCompleted): readonly stri
   if (lease?.batch_id !== step.batch_id) return [`step ${step.step} commits ${step.batch_id}, which is not the oldest lease that is out`];
   const left = new Set([...lease.untrainable, ...step.skipped.map(({ row }) => row)]).size;
   const checks: readonly (readonly [boolean, string])[] = [
-    [step.step !== lease.step || step.version_before !== lease.version_before, 'commits another step than it was leased for'],
+    [step.step !== lease.step || step.version_before !== lease.version_before, 'has another step or base version than its lease'],
     [step.batch_sha256 !== lease.batch_sha256, 'trained on rows with another hash than that of its lease'],
     [named(step.trajectories) !== named(lease.trajectories), 'trained on other trajectories than those of its lease'],
     [step.trained_rows !== lease.rows - left, `trained ${step.trained_rows} rows of ${lease.rows} and left out ${left}`],
