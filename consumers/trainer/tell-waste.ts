@@ -1,5 +1,5 @@
 // Warns once each time a run starts discarding most of its trajectories.
-import { reasonsText } from '../../streams/run/ending.ts';
+import { hintsFor, reasonsText } from '../../streams/run/ending.ts';
 import { judgeWaste } from '../../streams/run/waste.ts';
 import { collects, type TrainerLife, type Loop } from './deps.ts';
 
@@ -18,5 +18,8 @@ export function tellWaste(life: TrainerLife, loop: Loop): void {
   loop.warning = [how, text].filter((one) => one !== '').join('; ');
   if (loop.toldWaste) return;
   loop.toldWaste = true;
-  logger.warn({ run: runId, ends_above: used.maxDiscarded }, `this run discards most of its trajectories: ${text}`);
+  logger.warn(
+    { run: runId, ends_above: used.maxDiscarded },
+    `this run discards most of its trajectories: ${text}. ${hintsFor(waste)}`.trimEnd(),
+  );
 }

@@ -189,9 +189,9 @@ function reportOf({ behind, restarts, after }: RestartResults, environment: Benc
     name: 'restart',
     title: 'Restart: a trainer with much behind its resume point',
     method:
-      'A real trainer (`turnstream trainer`) on a real broker of the same machine is killed after some steps; its open trajectories then get their turns. ' +
+      'A real trainer (`turnstream trainer`) on a real broker of the same machine makes some steps, its open trajectories get their turns, and it is killed when it has folded them and left a snapshot. ' +
       'Timed from the start of the new process to its report after the first plan; memory is what Linux counts as resident, at its highest. ' +
-      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. The trainer that was killed had folded all turns and left a snapshot; every second restart has it deleted and refolds everything.',
+      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. Every second restart has the snapshot deleted and folds everything again.',
     quick: flags.quick,
     environment,
     parameters: {

@@ -18,7 +18,7 @@ describe('intervals', () => {
   });
 
   it('of one value are not known', () => {
-    expect(shownInterval(meanOf([3]))).toBe('3.00 (? to ?)');
+    expect(shownInterval(meanOf([3]))).toBe('3.00 (one value)');
     expect(shownInterval(meanOf([1, 1, 1]))).toBe('1.00 (1.00 to 1.00)');
   });
 });

@@ -39,8 +39,8 @@ export function ratioOf(ratios: readonly number[]): MeanInterval {
   return { mean: Math.exp(mean), low: Math.exp(low), high: Math.exp(high) };
 }
 
-/** `2.10 (1.92 to 2.30)`. */
+/** `2.10 (1.92 to 2.30)`; a single value has no interval. */
 export function shownInterval({ mean, low, high }: MeanInterval, digits = 2): string {
-  const shown = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '?');
-  return `${shown(mean)} (${shown(low)} to ${shown(high)})`;
+  const shown = (value: number): string => value.toFixed(digits);
+  return Number.isFinite(high) ? `${shown(mean)} (${shown(low)} to ${shown(high)})` : `${shown(mean)} (one value)`;
 }

@@ -171,6 +171,19 @@ describe('a request', () => {
         { role: 'user', content: 'end' },
       ]);
   });
+  it('warns once about a server that does not report stop strings, unless the model closes its tags or the server keeps them', async () => {
+    const warnings = async (extra: Readonly<Record<string, unknown>>): Promise<number> => {
+      const before = logged.length;
+      const answer = says('a <search> b </search> c', { namesStop: 'nowhere' });
+      replies(answer, answer);
+      const model = modelOf({ extra });
+      for (let count = 0; count < 2; count += 1) await model.generate(asked, never);
+      return logged.slice(before).filter((line) => line.includes('which stop string')).length;
+    };
+    expect(await warnings({})).toBe(1);
+    expect(await warnings({ stop: null })).toBe(0);
+    expect(await warnings({ include_stop_str_in_output: true })).toBe(0);
+  });
   it('takes the version of weights labeled for another run as unknown, counts them, and warns once', async () => {
     const answer = (label: string): string =>
       JSON.stringify({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }], metadata: { weight_version: label } });

@@ -180,6 +180,8 @@ class ModelOverHttp implements ServedModel {
   /** A server that removes stop strings from the text without reporting them leaves every tool call without its closing tag. */
   #tellOfStops({ stop }: GenerationRequest, { finishReason, stopText }: Generation): void {
     if (this.#toldOfStops || finishReason !== 'stop' || stopText !== undefined || !stop.some((text) => text.startsWith('</'))) return;
+    const { extra } = this.#options;
+    if ('stop' in extra || extra['include_stop_str_in_output'] === true) return;
     this.#toldOfStops = true;
     this.#parts.logger.warn(
       { model: this.#options.model },

@@ -1,5 +1,7 @@
-import type { write } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, openSync, readFileSync, rmSync, type write } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { logLinesTo } from './log-lines.ts';
 
 type Callback = (error: NodeJS.ErrnoException | null, written: number) => void;
@@ -45,5 +47,24 @@ describe('log lines', () => {
     asked[0]?.answer(null, 100_000);
     expect(asked[1]?.text.length).toBeLessThan(4_300_000);
     expect(asked[1]?.text.startsWith('{"level":40,')).toBe(true);
+  });
+
+  it('are not written twice at the end, when Node completes the write in flight', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'turnstream-test-lines-'));
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const path = join(folder, 'log');
+    const file = openSync(path, 'w');
+    const { asked, writeTo } = descriptor();
+    const lines = logLinesTo(file, writeTo);
+    for (const line of ['one\n', 'two\n']) lines.write(line);
+    lines.flushSync();
+    expect(readFileSync(path, 'utf8')).toBe('two\n');
+    asked[0]?.answer(null, 4);
+    lines.write('three\n');
+    asked[1]?.answer(Object.assign(new Error('again'), { code: 'EAGAIN' }), 0);
+    lines.flushSync();
+    expect(readFileSync(path, 'utf8')).toBe('two\nthree\n');
   });
 });

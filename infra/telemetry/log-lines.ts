@@ -2,7 +2,7 @@
 // not end the process or fill its memory: lines are then dropped, and counted when writes succeed again.
 import { write, writeSync } from 'node:fs';
 
-/** Maximum bytes in the buffer. */
+/** Maximum characters in the buffer. */
 const MAX_WAITING = 4 * 1024 * 1024;
 const AGAIN_MS = 100;
 
@@ -20,6 +20,7 @@ export function logLinesTo(fd: number, writeTo: Pick<{ write: Write }, 'write'> 
   let waiting: string[] = [];
   let [bytes, dropped, told, lines] = [0, 0, 0, 0];
   let writing: Buffer = Buffer.alloc(0);
+  let inFlight = false;
 
   function next(): void {
     if (writing.length === 0) {
@@ -28,7 +29,9 @@ export function logLinesTo(fd: number, writeTo: Pick<{ write: Write }, 'write'> 
       writing = Buffer.from(note + waiting.join(''));
       [lines, told, waiting, bytes] = [waiting.length, dropped, [], 0];
     }
+    inFlight = true;
     writeTo.write(fd, writing, (error, written) => {
+      inFlight = false;
       if (error?.code === 'EAGAIN') {
         setTimeout(next, AGAIN_MS).unref();
         return;
@@ -51,7 +54,8 @@ export function logLinesTo(fd: number, writeTo: Pick<{ write: Write }, 'write'> 
       if (writing.length === 0) next();
     },
     flushSync() {
-      const rest = Buffer.concat([writing, Buffer.from(waiting.join(''))]);
+      // Node completes a write in flight before it exits
+      const rest = Buffer.concat([inFlight ? Buffer.alloc(0) : writing, Buffer.from(waiting.join(''))]);
       [waiting, writing] = [[], Buffer.alloc(0)];
       try {
         if (rest.length > 0) writeSync(fd, rest);

@@ -16,6 +16,7 @@ export interface DiskCache {
 export interface DiskCacheOptions {
   readonly folder: string;
   readonly maxBytes: number;
+  /** 0: nothing is stored. */
   readonly ttlMs: number;
   readonly now: () => number;
 }
@@ -49,6 +50,7 @@ class FolderCache implements DiskCache {
   }
 
   async set(key: string, value: string): Promise<void> {
+    if (this.#options.ttlMs === 0) return;
     const text = JSON.stringify({ key, at: this.#options.now(), value } satisfies DiskCacheEntry);
     const bytes = Buffer.byteLength(text);
     if (bytes > this.#options.maxBytes) return;

@@ -2,7 +2,7 @@
 // [[{contents, url}, …]]}; POST /access {urls} returns {"result": [{contents, url} or null]}.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
-import { createLimiter } from '../../streams/core/limiter.ts';
+import { createLimiter, type Limiter } from '../../streams/core/limiter.ts';
 import { ask } from './ask.ts';
 import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 
@@ -10,7 +10,8 @@ export interface RetrievalOptions {
   /** Base URL, without the last path segment. */
   readonly url: string;
   readonly topK: number;
-  readonly concurrency: number;
+  readonly searchConcurrency: number;
+  readonly accessConcurrency: number;
   readonly timeoutMs: number;
   readonly retries: number;
   readonly random: () => number;
@@ -46,14 +47,14 @@ const bad = failed('error', 'bad_answer', 'The retrieval server answered with so
 interface RetrievalCall {
   readonly signal: AbortSignal;
   readonly clock: CallClock;
+  readonly limiter: Limiter;
 }
 
 /** Search and access over a retrieval server. Sends nothing yet. */
 export function createRetrievalTools(options: RetrievalOptions): readonly Tool[] {
-  const limiter = createLimiter(options.concurrency);
   const base = options.url.replace(/\/+$/, '');
 
-  async function post(path: string, body: object, { signal, clock }: RetrievalCall): Promise<readonly unknown[] | ToolResult> {
+  async function post(path: string, body: object, { signal, clock, limiter }: RetrievalCall): Promise<readonly unknown[] | ToolResult> {
     const leave = await clock.queued(limiter.enter(signal));
     if (leave === undefined) return failed('timeout', 'aborted', 'The call was stopped.');
     try {
@@ -89,12 +90,15 @@ export function createRetrievalTools(options: RetrievalOptions): readonly Tool[]
     return page({ ...doc, url: doc.url === '' ? url : doc.url });
   }
 
-  const tool = (name: Tool['name'], call: typeof search): Tool => ({
-    name,
-    async call(raw, signal) {
-      const clock = createCallClock();
-      return timed(await call(raw, { signal, clock }), clock);
-    },
-  });
-  return [tool('search', search), tool('access', access)];
+  const tool = (name: Tool['name'], call: typeof search, concurrency: number): Tool => {
+    const limiter = createLimiter(concurrency);
+    return {
+      name,
+      async call(raw, signal) {
+        const clock = createCallClock();
+        return timed(await call(raw, { signal, clock, limiter }), clock);
+      },
+    };
+  };
+  return [tool('search', search, options.searchConcurrency), tool('access', access, options.accessConcurrency)];
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../streams/core/waiting.ts';
 import { factbookSource } from '../cli/retrieval/retrieval.ts';
 import { rawRequest } from '../testing/raw-request.ts';
 import { createRetrievalTools } from './retrieval-client.ts';
@@ -20,7 +21,7 @@ const post = (path: string, body: unknown) =>
   });
 const { signal } = new AbortController();
 const tools = (url = server.url) =>
-  createRetrievalTools({ url, topK: 3, concurrency: 2, timeoutMs: 60_000, retries: 0, random: () => 0.5 });
+  createRetrievalTools({ url, topK: 3, searchConcurrency: 2, accessConcurrency: 1, timeoutMs: 60_000, retries: 0, random: () => 0.5 });
 
 describe('the retrieval server', () => {
   it("answers ASearcher's client byte for byte", async () => {
@@ -79,5 +80,27 @@ describe('the local tools', () => {
     const [search] = tools(gone.url);
     expect(await search!.call('Vienna', signal)).toMatchObject({ status: 'error', errorType: 'connection_failed' });
     expect(await search!.call('Vienna', AbortSignal.abort())).toMatchObject({ status: 'timeout', errorType: 'aborted' });
+  });
+  it('limit searches and page reads apart from each other', { timeout: 20_000 }, async () => {
+    const full = deferred();
+    const running = { search: 0, access: 0 };
+    const most = { ...running };
+    const counted = async <T>(name: 'search' | 'access', answer: T): Promise<T> => {
+      running[name] += 1;
+      most[name] = Math.max(most[name], running[name]);
+      if (running.search + running.access === 3) full.resolve();
+      await full.promise;
+      running[name] -= 1;
+      return answer;
+    };
+    const source = { retrieve: () => counted('search', []), access: () => counted('access', undefined) };
+    const slow = await startRetrievalServer(source, { host: '127.0.0.1', port: 0 });
+    const [search, access] = tools(slow.url);
+    await Promise.all([
+      ...[1, 2, 3].map(() => search!.call('Vienna', signal)),
+      ...[1, 2].map(() => access!.call('factbook://europe/austria', signal)),
+    ]);
+    expect(most).toEqual({ search: 2, access: 1 });
+    await slow.close();
   });
 });

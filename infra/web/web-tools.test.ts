@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { folder, setUpWebTools, site, web } from './web-tools.testing.ts';
@@ -88,5 +89,11 @@ describe('the cache', () => {
     await web({ cacheFolder }).access(`${site.url}/nothing`);
     expect(site.seen.length).toBe(count + 2);
     expect(await web({ cacheFolder, cacheTtlMs: 0 }).access(`${site.url}/page/9`)).toMatchObject({ cacheHit: false });
+  });
+
+  it('stores nothing when it is turned off', async () => {
+    const cacheFolder = join(folder, 'off');
+    await web({ cacheFolder, cacheTtlMs: 0 }).access(`${site.url}/page/9`);
+    expect(existsSync(cacheFolder)).toBe(false);
   });
 });

@@ -30,8 +30,16 @@ describe('the summary of a run', () => {
       ],
     } as const;
     expect(endingText({ ...ended, reason: 'mostly_discarded', waste })).toMatch(
-      /^Stopped asking: 62 of the last 64 groups were discarded \(stale 60, uniform_group 2\)\. They are older .* Made 5 steps/,
+      /^Stopped asking: 62 of the last 64 groups were discarded \(stale 60, uniform_group 2\)\. Stale ones are older [^.]*\. Made 5 steps/,
     );
+    const mixed = {
+      ...waste,
+      reasons: [
+        ['uniform_group', 32],
+        ['stale', 30],
+      ],
+    } as const;
+    expect(endingText({ ...ended, reason: 'mostly_discarded', waste: mixed })).toMatch(/All answers to a question .* Stale ones are older/);
     const none = { groups: 16, discarded: 16, reasons: [['incomplete', 16]] } as const;
     expect(endingText({ ...collected, reason: 'nothing_finished', waste: none })).toMatch(
       /^Stopped asking: none of the last 16 groups finished\. The column error .* Collected 1 batch/,

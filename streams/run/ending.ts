@@ -27,16 +27,23 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 /** `stale 60, uniform_group 2` */
 export const reasonsText = ({ reasons }: Waste): string => reasons.map(([reason, count]) => `${reason} ${count}`).join(', ');
 
+const INCOMPLETE = 'The column error of trajectories says why attempts did not finish.';
+
 const hints: Readonly<Record<string, string>> = {
-  stale: 'They are older than TURNSTREAM_MAX_STALENESS allows.',
+  stale: 'Stale ones are older than TURNSTREAM_MAX_STALENESS allows; if an engine serves the policy, check that it loads each new version.',
   unknown_version:
     'Too many of their tokens come from a version that nobody knows: the engine reports none, or serves weights of another run. See TURNSTREAM_MAX_UNKNOWN.',
   uniform_group:
     'All answers to a question got the same reward: the questions are too easy or too hard for this policy. Use others, or set TURNSTREAM_MAX_DISCARDED=1 to go on with these.',
-  incomplete: 'The column error of trajectories says why attempts did not finish.',
+  incomplete: INCOMPLETE,
 };
 
-const hintFor = (reason: string | undefined): string => hints[reason ?? ''] ?? '';
+/** A reason with at least this share of the discarded groups is explained. */
+const EXPLAINED_SHARE = 0.25;
+
+/** What to do about the reasons of most discards; empty if there is nothing to say. */
+export const hintsFor = ({ discarded, reasons }: Waste): string =>
+  reasons.flatMap(([reason, count]) => (count >= discarded * EXPLAINED_SHARE ? (hints[reason] ?? []) : [])).join(' ');
 
 const NONE: Waste = { groups: 0, discarded: 0, reasons: [] };
 
@@ -48,9 +55,9 @@ function whyStopped({ reason, waste = NONE }: Ended): string {
     case 'nothing_learned':
       return 'Stopped asking: the last steps left the weights as they were. ';
     case 'nothing_finished':
-      return `Stopped asking: none of the last ${counted(waste.groups, 'group')} finished. ${hintFor('incomplete')} `;
+      return `Stopped asking: none of the last ${counted(waste.groups, 'group')} finished. ${INCOMPLETE} `;
     case 'mostly_discarded':
-      return `Stopped asking: ${waste.discarded} of the last ${counted(waste.groups, 'group')} were discarded (${reasonsText(waste)}). ${hintFor(waste.reasons[0]?.[0])} `;
+      return `Stopped asking: ${waste.discarded} of the last ${counted(waste.groups, 'group')} were discarded (${reasonsText(waste)}). ${hintsFor(waste)} `;
   }
 }
 

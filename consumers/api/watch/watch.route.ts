@@ -126,7 +126,8 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
 const weatherText = [
   'Calls of the twenty most used tools in spans of equal length. A tool has an outage while at least 30 % of its calls fail, if that is',
   'three times the usual rate or half of all calls, and too many to be chance. Outages are found in spans of a minute (longer ones in runs',
-  'of weeks), whatever `points` is, and last until spans with four calls have no outage or ten minutes have passed without calls.',
+  'of weeks), whatever `points` is. An outage ends with its last bad span: after it come four calls in good spans, or ten minutes without',
+  'a bad one.',
   '`usual_failure_rate` is the lower quartile over parts of the run with 30 calls. `from_step` and `to_step` are the first and last step',
   'made during the outage, or the next step if none was made during it; -1 if there is none yet.',
 ].join(' ');

@@ -51,7 +51,7 @@ async function tidyOnce({ config: configNow, run, logger, onCut }: TidyOptions):
   try {
     const plan = await tidyLog({ config, log, store }, run);
     if (plan.cuts.length === 0) return;
-    logger.info({ ...plan }, 'removed records of finished runs from the log; the tables still have them');
+    logger.info({ ...plan }, 'removed records that no kept run needs from the log; the tables still have them');
     onCut(plan);
   } finally {
     await store.close();

@@ -16,6 +16,7 @@ import type { CommandContext } from '../context.ts';
 import { keepDashboardToken, withDashboardToken } from '../../app/open/dashboard-token.ts';
 import { createDashboardLink } from './dashboard-link.ts';
 import { openBrowser } from './open-browser.ts';
+import { resumeCommand } from './resume-command.ts';
 import { linesReporter, terminalReporter, type Reporter, type ReporterOptions } from './reporter.ts';
 import { renderSummary } from '../status/summary-view.ts';
 
@@ -29,6 +30,7 @@ export interface RunUpOptions {
 export async function runUp(context: CommandContext, { config: asked, training }: RunUpOptions): Promise<number> {
   const config = withDashboardToken(asked);
   const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
+  const resume: Resume = (more) => (training === undefined ? '' : resumeCommand({ config: asked, training, env: context.env }, more));
   const progress = createProgress({ run, steps, nowMs: () => performance.now(), dateMs: Date.now });
   const terminal = process.stdout.isTTY;
   const logs = childLogs(config.dataDir, terminal);
@@ -65,7 +67,7 @@ export async function runUp(context: CommandContext, { config: asked, training }
         if (!isAsPlanned(found)) code = exitCodes.failed;
         summary.push(
           terminal
-            ? renderSummary(found) + asTyped(whatNext(found), context.env)
+            ? renderSummary(found) + asTyped(whatNext(found, resume), context.env)
             : `${JSON.stringify({ time: new Date().toISOString(), event: 'summary', ...found })}\n`,
         );
       },
@@ -78,7 +80,7 @@ export async function runUp(context: CommandContext, { config: asked, training }
   try {
     const end = await handle.ended;
     close();
-    context.out(end === 'finished' ? summary.join('') : asTyped(stoppedNote(terminal, run), context.env));
+    context.out(end === 'finished' ? summary.join('') : asTyped(stoppedNote(terminal, run, resume), context.env));
     return end === 'stopped' && steps > 0 ? exitCodes.interrupted : code;
   } finally {
     close();
@@ -117,14 +119,17 @@ export const newRunId = (now: Date): string => `run-${now.toISOString().slice(0,
 /** False for a run that ended because continuing was pointless. */
 const isAsPlanned = ({ reason }: RunSummary): boolean => reason === 'steps_reached' || reason === 'collected';
 
-function whatNext({ run_id: run, steps, collected }: RunSummary): string {
+/** Returns the command that continues the run, up to `steps` if given. */
+type Resume = (steps?: number) => string;
+
+function whatNext({ steps, collected }: RunSummary, resume: Resume): string {
   const [more, does] = collected === null ? [2 * steps, 'trains it further'] : [2 * collected.batches, 'collects more'];
-  return `\n\`turnstream serve\` opens it again; \`turnstream up --run ${run} --steps ${more}\` ${does}\n`;
+  return `\n\`turnstream serve\` opens it again; \`${resume(more)}\` ${does}\n`;
 }
 
-function stoppedNote(terminal: boolean, run: string): string {
+function stoppedNote(terminal: boolean, run: string, resume: Resume): string {
   if (!terminal) return `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', ...(run === '' ? {} : { run }) })}\n`;
-  return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` continues it\n`;
+  return run === '' ? 'stopped\n' : `stopped; \`${resume()}\` continues it\n`;
 }
 
 /** In a terminal, the logs of the children go to files; otherwise to standard error with the supervisor's own. */

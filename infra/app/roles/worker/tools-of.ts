@@ -59,9 +59,10 @@ async function sourceOf(config: Config): Promise<ToolSet> {
       return { tools: [], close: () => Promise.resolve() };
     case 'local': {
       const { createRetrievalTools } = await import('../../../web/retrieval-client.ts');
-      const { retrievalUrl: url, searchTopK: topK, accessConcurrency: concurrency, webTimeoutMs: timeoutMs, webRetries: retries } = config;
+      const { retrievalUrl: url, searchTopK: topK, webTimeoutMs: timeoutMs, webRetries: retries } = config;
+      const { searchConcurrency, accessConcurrency } = config;
       return {
-        tools: createRetrievalTools({ url, topK, concurrency, timeoutMs, retries, random: Math.random }),
+        tools: createRetrievalTools({ url, topK, searchConcurrency, accessConcurrency, timeoutMs, retries, random: Math.random }),
         close: () => Promise.resolve(),
       };
     }
