@@ -29,7 +29,8 @@ import { createSkippedTeller, type OnSkipped } from './reading/skipped.ts';
 import { TextReader } from './texts/text-reader.ts';
 import { TextWriter } from './texts/text-writer.ts';
 import { createTopics, RUNS_TOPIC, TEXTS_TOPIC, type Topics } from './topics/topics.ts';
-import { openTransactionalWriter } from './writing/transactional-writer.ts';
+import { finishTransactions } from './transactions/finish.ts';
+import { openTransactionalWriter, type RecordTransactionWriter } from './writing/transactional-writer.ts';
 
 export interface ConnectOptions {
   readonly brokers: readonly string[];
@@ -118,16 +119,17 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const { sharedTextBytes = 0, logger } = options;
   const textWriter = sharedTextBytes === 0 ? undefined : new TextWriter({ topic: raw(TEXTS_TOPIC), maxBytes: sharedTextBytes, logger });
 
+  const openWriter = async (transactionalId: string, reach?: ReachPoint): Promise<RecordTransactionWriter> => {
+    await finishTransactions({ kafka, logger, transactionalIds: [transactionalId], prefix: names.full('') });
+    return openTransactionalWriter({ ...options, kafka, transactionalId, ...(reach === undefined ? {} : { reach }) });
+  };
+
   return {
     writer: async () => createEventWriter(records, context, textWriter),
-    async transactional(transactionalId, reach) {
-      const writer = await openTransactionalWriter({ ...options, kafka, transactionalId, ...(reach === undefined ? {} : { reach }) });
-      return closers.track(createTransactionalEventWriter(writer, context));
-    },
-    async transactionalMixed(transactionalId) {
-      const writer = await openTransactionalWriter({ ...options, kafka, transactionalId });
-      return closers.track(createMixedTransactionalWriter(writer, context));
-    },
+    transactional: async (transactionalId, reach) =>
+      closers.track(createTransactionalEventWriter(await openWriter(transactionalId, reach), context)),
+    transactionalMixed: async (transactionalId) =>
+      closers.track(createMixedTransactionalWriter(await openWriter(transactionalId), context)),
     reader: ({ textsApart = false } = {}) => tracked(textsApart ? createLogReader({ ...reading, textsApart }) : log, closers),
     group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds: log.rawBounds, tellSkipped, texts })),
     offsets,

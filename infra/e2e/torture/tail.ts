@@ -39,8 +39,8 @@ const CONTROL = 0x20;
 
 /**
  * Removes the newest batches from each replica of a partition: `batches` or slightly more, within the newest segment. Undefined when they
- * are only transaction markers. Transactions are removed completely: losing only the marker would block every reader of committed records
- * until an operator aborts the transaction with Kafka's own tools.
+ * are only transaction markers. Transactions are removed completely: without its marker, a transaction blocks every reader of committed
+ * records, and only its newest one is ended by the next start (kafka/transactions/finish.ts).
  */
 export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {
   const segments = replicas.map(newestSegment);
@@ -56,6 +56,15 @@ export async function cutTail(replicas: readonly string[], batches: number): Pro
     truncate(replicas[i] ?? '', segment, first.baseOffset);
   });
   return { from: first.baseOffset, to: endOf(longest), records };
+}
+
+/** Removes the marker at the end of a partition, so that its last transaction has no end; false if there is none. */
+export function cutMarker(replica: string): boolean {
+  const segment = newestSegment(replica);
+  const last = segment.batches.at(-1);
+  if (last?.isMarker !== true) return false;
+  truncate(replica, segment, last.baseOffset);
+  return true;
 }
 
 function wholeFrom(all: readonly TailBatch[], batches: number): readonly TailBatch[] {

@@ -2,6 +2,7 @@
 // the groups and transactions in it, and Kafka compacts only closed segments. With Kafka's default segment size of 100 MB, a run of several
 // hours leaves tens of megabytes to read at each start. Kafka 4.3 may then start a second load of such a partition before the first one has
 // ended, find its state "out of sync with the underlying log", and reload it forever.
+import type { Kafka } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
@@ -15,10 +16,13 @@ const SETTING = 'segment.bytes';
 /** Marks a value that is set on the topic itself. */
 const SET_ON_TOPIC = 1;
 
+/** For requests at the start of a local broker. */
+export const setupClient = (brokers: readonly string[]): Kafka =>
+  new kafkajs.Kafka({ clientId: 'turnstream-setup', brokers: [...brokers], logLevel: kafkajs.logLevel.NOTHING });
+
 /** Sets the segment size of internal topics that an earlier build created; new ones get it from the configuration of the broker. */
 export async function keepInternalTopicsSmall(brokers: readonly string[], logger: Logger): Promise<void> {
-  const kafka = new kafkajs.Kafka({ clientId: 'turnstream-setup', brokers: [...brokers], logLevel: kafkajs.logLevel.NOTHING });
-  const admin = kafka.admin();
+  const admin = setupClient(brokers).admin();
   try {
     await admin.connect();
     const existing = await admin.listTopics();

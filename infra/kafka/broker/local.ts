@@ -6,7 +6,7 @@
 // - It keeps running when its caller is killed; the next start with the same data directory takes it over. Its process id and start time
 // are recorded and checked before any signal is sent.
 // - While its owner lives, other processes may use it, but only the owner's stop() ends it.
-// - It can be killed at any moment and restarts on the same data.
+// - It can be killed at any moment and restarts on the same data. Transactions whose end it lost are ended then.
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
-import { keepInternalTopicsSmall } from './internal-topics.ts';
+import { finishTransactions } from '../transactions/finish.ts';
+import { keepInternalTopicsSmall, setupClient } from './internal-topics.ts';
 import { localPaths, log4jText, propertiesText, type LocalPaths, type LocalPorts, type NodeExtras } from './local-files.ts';
 import { withLock } from './local-lock.ts';
 import { choosePorts } from './local-ports.ts';
@@ -193,8 +194,18 @@ async function launch(paths: LocalPaths, ports: LocalPorts, options: LocalKafkaO
       { cause },
     );
   }
+  await endLostTransactions(brokersOf(ports), options.logger);
   await keepInternalTopicsSmall(brokersOf(ports), options.logger);
   return handleOf({ paths, ports, broker, owned: true, exited });
+}
+
+/** A broker whose transactions cannot be looked at is still of use: the writer of each looks again when it opens. */
+async function endLostTransactions(brokers: readonly string[], logger: Logger): Promise<void> {
+  try {
+    await finishTransactions({ kafka: setupClient(brokers), logger });
+  } catch (error) {
+    logger.warn({ reason: messageOf(error) }, 'the local Kafka could not be asked for transactions without an end');
+  }
 }
 
 async function readyOrGone(brokers: readonly string[], exited: Promise<number | null>, signal: AbortSignal | undefined): Promise<void> {

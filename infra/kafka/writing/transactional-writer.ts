@@ -7,7 +7,8 @@
 // - The outcome of a call that fails with KAFKA_UNAVAILABLE is unknown. The caller opens another writer and reads the log to find out.
 // - A writer whose call failed never writes again. It does not reopen its producer by itself: that would fence a writer that rightly took
 // over.
-// - A crash in the middle leaves an open transaction, which the next writer with the id aborts when it opens.
+// - A crash in the middle leaves an open transaction, which the next writer with the id aborts when it opens. That also erases what Kafka
+// knows of a commit whose end it lost, so this is written first (../transactions/finish.ts).
 import type { Kafka } from 'kafkajs';
 import { inStep, reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';

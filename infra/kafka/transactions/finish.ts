@@ -1,0 +1,178 @@
+// Writes the markers of transactions that a broker has decided, but not ended.
+//
+// Kafka acknowledges a commit before it writes the markers that end the transaction in its partitions. A broker that is killed in between
+// writes them after its next start. In Kafka 4.3, a broker without other replicas gets no leader for its partitions for some milliseconds
+// of that start, and takes this for deleted topics: it records the transaction as complete without writing a marker ("these partitions are
+// likely deleted already and hence can be skipped" in its log). The partitions then never get past the transaction: readers of committed
+// records wait forever, and no later transaction of the same writer ends it.
+//
+// The coordinator still knows how it decided, until the writer opens again. This module asks it, and writes what is missing.
+import type { Kafka } from 'kafkajs';
+import { groupBy } from '../../../streams/core/group-by.ts';
+import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import type { Logger } from '../../../streams/core/ports.ts';
+import { pause } from '../../lifecycle/waiting.ts';
+import { reconnectMs } from '../backoff.ts';
+import { isFinal, kafkaError } from '../kafka-error.ts';
+import { clusterFactoryOf, type Broker, type Cluster } from '../patches/cluster.ts';
+import {
+  describeProducers,
+  describeTransaction,
+  knowsTransactions,
+  listTransactions,
+  RequestFailed,
+  writeMarker,
+  type OpenTransaction,
+  type TopicPartitions,
+  type TransactionOfId,
+} from './requests.ts';
+
+export interface FinishOptions {
+  readonly kafka: Kafka;
+  readonly logger: Logger;
+  /** Default: every id of the cluster. */
+  readonly transactionalIds?: readonly string[];
+  /** Topics whose names begin so are looked at, and those of consumer offsets. Default: all topics. */
+  readonly prefix?: string;
+}
+
+const TIMEOUT_MS = 15_000;
+/** As in the protocol. */
+const TRANSACTION_COORDINATOR = 1;
+const OFFSETS_TOPIC = '__consumer_offsets';
+
+/** CLUSTER_AUTHORIZATION_FAILED and TRANSACTIONAL_ID_AUTHORIZATION_FAILED. */
+const REFUSALS = new Set([31, 53]);
+const NO_LEADER = -1;
+
+const UNKNOWN_END =
+  'Kafka lost the end of a transaction, and no longer knows how it was decided; readers wait for it until it is aborted with kafka-transactions.sh of Apache Kafka';
+
+/** Decided, but its markers are being written. */
+const isBeingEnded = ({ state }: TransactionOfId): boolean => state.startsWith('Prepare');
+const isEnded = ({ state }: TransactionOfId): boolean => state === 'CompleteCommit' || state === 'CompleteAbort';
+
+/**
+ * Ends what is lost, and warns. Throws CONFIG_INVALID if the broker refuses to write a missing marker to this client, and KAFKA_UNAVAILABLE
+ * if no broker answers within 15 s.
+ */
+export async function finishTransactions(options: FinishOptions): Promise<void> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    const cluster = clusterFactoryOf(options.kafka).create({ metadataMaxAge: TIMEOUT_MS, allowAutoTopicCreation: false });
+    try {
+      await cluster.connect();
+      if (await finishOnce(cluster, options)) return;
+    } catch (error) {
+      if (isRefused(error)) throw refusedError(error);
+      const isLast = performance.now() >= deadline;
+      if (isLast && error instanceof RequestFailed) {
+        options.logger.warn({ error: messageOf(error) }, 'Kafka could not be asked for transactions without an end');
+        return;
+      }
+      if (isLast || isFinal(error)) throw kafkaError('looking for transactions without an end', error);
+    } finally {
+      await cluster.disconnect().catch(() => undefined);
+    }
+    if (performance.now() >= deadline) return;
+    await pause(reconnectMs(attempt));
+  }
+}
+
+/** False if something has to be asked again: after a start, partitions and transactional ids have no leader for a moment. */
+async function finishOnce(cluster: Cluster, { transactionalIds, prefix = '', logger }: FinishOptions): Promise<boolean> {
+  const { brokers, topicMetadata } = await cluster.metadata({ topics: [] });
+  const all = await Promise.all(brokers.map(({ nodeId }) => cluster.findBroker({ nodeId })));
+  if (!all.every(knowsTransactions)) return true;
+  const byLeader = partitionsByLeader(topicMetadata.filter(({ topic }) => topic.startsWith(prefix) || topic === OFFSETS_TOPIC));
+  const producers = new Set((await openTransactions(cluster, byLeader)).map(({ producerId }) => producerId));
+  if (producers.size === 0) return !byLeader.has(NO_LEADER);
+  const listed = (await Promise.all(all.map(listTransactions))).flat().filter(({ producerId }) => producers.has(producerId));
+  const ids = transactionalIds ?? listed.map(({ transactionalId }) => transactionalId);
+  const known = await describeAll(cluster, ids);
+  // asked for again: what was open before may have ended before its coordinator was asked
+  const open = await openTransactions(cluster, byLeader);
+  for (const transaction of known.filter(isEnded)) await finishOne(transaction, { cluster, open, logger });
+  for (const { transactionalId, producerId } of known.filter(({ state }) => state === 'Empty')) {
+    const partitions = open.filter((one) => one.producerId === producerId).map(nameOf);
+    if (partitions.length > 0) logger.warn({ transactional_id: transactionalId, partitions }, UNKNOWN_END);
+  }
+  const isComplete = transactionalIds !== undefined || new Set(listed.map(({ producerId }) => producerId)).size === producers.size;
+  return isComplete && !known.some(isBeingEnded) && !byLeader.has(NO_LEADER);
+}
+
+async function describeAll(cluster: Cluster, ids: readonly string[]): Promise<TransactionOfId[]> {
+  const found = await Promise.all(ids.map((id) => describe(cluster, id)));
+  return found.filter((one) => one !== undefined);
+}
+
+async function describe(cluster: Cluster, transactionalId: string): Promise<TransactionOfId | undefined> {
+  const coordinator = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: TRANSACTION_COORDINATOR });
+  return describeTransaction(coordinator, transactionalId);
+}
+
+interface OpenAtLeader extends OpenTransaction {
+  readonly leader: Broker;
+}
+
+async function openTransactions(cluster: Cluster, byLeader: ReadonlyMap<number, readonly TopicPartitions[]>): Promise<OpenAtLeader[]> {
+  const found = await Promise.all(
+    Array.from(byLeader, async ([nodeId, topics]) => {
+      if (nodeId === NO_LEADER) return [];
+      const leader = await cluster.findBroker({ nodeId });
+      return (await describeProducers(leader, topics)).map((open) => ({ ...open, leader }));
+    }),
+  );
+  return found.flat();
+}
+
+function partitionsByLeader(topics: Awaited<ReturnType<Cluster['metadata']>>['topicMetadata']): Map<number, TopicPartitions[]> {
+  const byLeader = new Map<number, TopicPartitions[]>();
+  for (const { topic, partitionMetadata } of topics) {
+    for (const [leader, led] of groupBy(partitionMetadata, (partition) => partition.leader)) {
+      const partitions = led.map(({ partitionId }) => partitionId);
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), { topic, partitions }]);
+    }
+  }
+  return byLeader;
+}
+
+interface Found extends Pick<FinishOptions, 'logger'> {
+  readonly cluster: Cluster;
+  readonly open: readonly OpenAtLeader[];
+}
+
+/** A transaction that began meanwhile is not touched: the coordinator has to say the same before and after the partitions are looked at. */
+async function finishOne(transaction: TransactionOfId, { cluster, open, logger }: Found): Promise<void> {
+  const { transactionalId, producerId, producerEpoch, startedMs, state } = transaction;
+  const lost = open.filter((one) => one.producerId === producerId && one.producerEpoch === producerEpoch);
+  if (lost.length === 0) return;
+  const now = await describe(cluster, transactionalId);
+  if (now?.state !== state || now.startedMs !== startedMs || now.producerEpoch !== producerEpoch) return;
+  const commit = state === 'CompleteCommit';
+  for (const { leader, topic, partition, coordinatorEpoch } of lost) {
+    await writeMarker(leader, {
+      ...{ producerId, producerEpoch, commit, coordinatorEpoch: Math.max(0, coordinatorEpoch) },
+      topics: [{ topic, partitions: [partition] }],
+    });
+  }
+  logger.warn(
+    {
+      transactional_id: transactionalId,
+      outcome: commit ? 'committed' : 'aborted',
+      partitions: lost.map(nameOf),
+    },
+    'ended a transaction that Kafka had decided, and lost the end of, when a broker was killed',
+  );
+}
+
+const nameOf = ({ topic, partition }: OpenTransaction): string => `${topic}/${partition}`;
+
+const isRefused = (error: unknown): boolean => error instanceof RequestFailed && REFUSALS.has(error.code);
+
+const refusedError = (cause: unknown): PlatformError =>
+  new PlatformError(
+    'CONFIG_INVALID',
+    `ending a transaction that Kafka had decided, and lost the end of: ${messageOf(cause)}. Its records block every reader. Allow the user to Alter the Cluster for one start`,
+    { cause },
+  );
