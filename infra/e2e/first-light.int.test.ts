@@ -9,6 +9,7 @@ import { withStore } from '../app/open/with-store.ts';
 import { hasChromium } from '../testing/journeys.ts';
 import { startLocalKafka, type LocalKafka } from '../kafka/broker/local.ts';
 import { silentLogger } from '../testing/logger.ts';
+import { skipAfterFailure } from '../testing/story.ts';
 import { atMostEvery, cleanEnv, command, program, runProgram, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 import { copyChanged } from './changed-copy.ts';
 import { firstLines, has, python } from './clients.ts';
@@ -30,6 +31,7 @@ describe('first light', { timeout: 240_000 }, () => {
   let up: UpProcess;
   let kafka: LocalKafka | undefined;
   let steps = 0;
+  skipAfterFailure();
   beforeAll(async () => {
     home = await testHome(settings);
     up = startUp(home, ['--run', RUN, '--seed', '1']);
