@@ -28,7 +28,8 @@ const kafkaRooms = rooms(
     texts: ['records', 'topics'],
     reading: ['patches', 'records', 'topics', 'texts'],
     writing: ['patches', 'records', 'texts'],
-    broker: ['patches', 'records'],
+    broker: ['patches', 'records', 'transactions'],
+    transactions: ['patches'],
   },
   {
     records: 'The record format and messages: our own code, with kafkajs only as types.',
@@ -38,6 +39,7 @@ const kafkaRooms = rooms(
     reading: 'Readers and consumer groups.',
     writing: 'Writers and producers.',
     broker: 'The local broker.',
+    transactions: 'Transactions, as the brokers see them.',
   },
 );
 

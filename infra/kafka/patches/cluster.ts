@@ -20,7 +20,7 @@ export interface BrokerRequest<T> {
   };
 }
 
-export interface Broker {
+export interface BrokerConnection {
   /** Ranges of the requests that the broker knows, by their key. */
   readonly versions: Readonly<Record<number, { readonly minVersion: number; readonly maxVersion: number } | undefined>>;
   readonly connectionPool: { send<T>(request: BrokerRequest<T>): Promise<T> };
@@ -37,8 +37,8 @@ export interface Cluster {
       readonly partitionMetadata: readonly { readonly partitionId: number; readonly leader: number }[];
     }[];
   }>;
-  findBroker(asked: { readonly nodeId: number }): Promise<Broker>;
-  findGroupCoordinator(asked: { readonly groupId: string; readonly coordinatorType: number }): Promise<Broker>;
+  findBroker(asked: { readonly nodeId: number }): Promise<BrokerConnection>;
+  findGroupCoordinator(asked: { readonly groupId: string; readonly coordinatorType: number }): Promise<BrokerConnection>;
 }
 
 type CreateCluster = (settings: object) => Cluster;

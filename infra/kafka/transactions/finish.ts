@@ -14,7 +14,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { pause } from '../../lifecycle/waiting.ts';
 import { reconnectMs } from '../backoff.ts';
 import { isFinal, kafkaError } from '../kafka-error.ts';
-import { clusterFactoryOf, type Broker, type Cluster } from '../patches/cluster.ts';
+import { clusterFactoryOf, type BrokerConnection, type Cluster } from '../patches/cluster.ts';
 import {
   describeProducers,
   describeTransaction,
@@ -85,20 +85,21 @@ async function finishOnce(cluster: Cluster, { transactionalIds, prefix = '', log
   const all = await Promise.all(brokers.map(({ nodeId }) => cluster.findBroker({ nodeId })));
   if (!all.every(knowsTransactions)) return true;
   const byLeader = partitionsByLeader(topicMetadata.filter(({ topic }) => topic.startsWith(prefix) || topic === OFFSETS_TOPIC));
+  const areLed = !byLeader.has(NO_LEADER);
   const producers = new Set((await openTransactions(cluster, byLeader)).map(({ producerId }) => producerId));
-  if (producers.size === 0) return !byLeader.has(NO_LEADER);
-  const listed = (await Promise.all(all.map(listTransactions))).flat().filter(({ producerId }) => producers.has(producerId));
-  const ids = transactionalIds ?? listed.map(({ transactionalId }) => transactionalId);
+  if (producers.size === 0) return areLed;
+  const ids = transactionalIds ?? (await idsOf(all, producers));
   const known = await describeAll(cluster, ids);
   // asked for again: what was open before may have ended before its coordinator was asked
   const open = await openTransactions(cluster, byLeader);
-  for (const transaction of known.filter(isEnded)) await finishOne(transaction, { cluster, open, logger });
-  for (const { transactionalId, producerId } of known.filter(({ state }) => state === 'Empty')) {
-    const partitions = open.filter((one) => one.producerId === producerId).map(nameOf);
-    if (partitions.length > 0) logger.warn({ transactional_id: transactionalId, partitions }, UNKNOWN_END);
-  }
-  const isComplete = transactionalIds !== undefined || new Set(listed.map(({ producerId }) => producerId)).size === producers.size;
-  return isComplete && !known.some(isBeingEnded) && !byLeader.has(NO_LEADER);
+  for (const transaction of known) await finishOne(transaction, { cluster, open, logger });
+  const areAllKnown = transactionalIds !== undefined || new Set(known.map(({ producerId }) => producerId)).size === producers.size;
+  return areLed && areAllKnown && !known.some(isBeingEnded);
+}
+
+async function idsOf(brokers: readonly BrokerConnection[], producers: ReadonlySet<bigint>): Promise<string[]> {
+  const listed = await Promise.all(brokers.map(listTransactions));
+  return listed.flat().flatMap(({ transactionalId, producerId }) => (producers.has(producerId) ? [transactionalId] : []));
 }
 
 async function describeAll(cluster: Cluster, ids: readonly string[]): Promise<TransactionOfId[]> {
@@ -112,7 +113,7 @@ async function describe(cluster: Cluster, transactionalId: string): Promise<Tran
 }
 
 interface OpenAtLeader extends OpenTransaction {
-  readonly leader: Broker;
+  readonly leader: BrokerConnection;
 }
 
 async function openTransactions(cluster: Cluster, byLeader: ReadonlyMap<number, readonly TopicPartitions[]>): Promise<OpenAtLeader[]> {
@@ -137,18 +138,25 @@ function partitionsByLeader(topics: Awaited<ReturnType<Cluster['metadata']>>['to
   return byLeader;
 }
 
-interface Found extends Pick<FinishOptions, 'logger'> {
+interface FinishDeps extends Pick<FinishOptions, 'logger'> {
   readonly cluster: Cluster;
   readonly open: readonly OpenAtLeader[];
 }
 
+async function finishOne(transaction: TransactionOfId, deps: FinishDeps): Promise<void> {
+  const { transactionalId, producerId, producerEpoch, state } = transaction;
+  const ofProducer = deps.open.filter((one) => one.producerId === producerId);
+  if (state === 'Empty' && ofProducer.length > 0)
+    deps.logger.warn({ transactional_id: transactionalId, partitions: ofProducer.map(nameOf) }, UNKNOWN_END);
+  const lost = ofProducer.filter((one) => one.producerEpoch === producerEpoch);
+  if (isEnded(transaction) && lost.length > 0) await writeEnd(transaction, lost, deps);
+}
+
 /** A transaction that began meanwhile is not touched: the coordinator has to say the same before and after the partitions are looked at. */
-async function finishOne(transaction: TransactionOfId, { cluster, open, logger }: Found): Promise<void> {
-  const { transactionalId, producerId, producerEpoch, startedMs, state } = transaction;
-  const lost = open.filter((one) => one.producerId === producerId && one.producerEpoch === producerEpoch);
-  if (lost.length === 0) return;
+async function writeEnd(decided: TransactionOfId, lost: readonly OpenAtLeader[], { cluster, logger }: FinishDeps): Promise<void> {
+  const { transactionalId, producerId, producerEpoch, state } = decided;
   const now = await describe(cluster, transactionalId);
-  if (now?.state !== state || now.startedMs !== startedMs || now.producerEpoch !== producerEpoch) return;
+  if (now?.state !== state || now.startedMs !== decided.startedMs || now.producerEpoch !== producerEpoch) return;
   const commit = state === 'CompleteCommit';
   for (const { leader, topic, partition, coordinatorEpoch } of lost) {
     await writeMarker(leader, {
@@ -156,12 +164,9 @@ async function finishOne(transaction: TransactionOfId, { cluster, open, logger }
       topics: [{ topic, partitions: [partition] }],
     });
   }
+  const outcome = commit ? 'committed' : 'aborted';
   logger.warn(
-    {
-      transactional_id: transactionalId,
-      outcome: commit ? 'committed' : 'aborted',
-      partitions: lost.map(nameOf),
-    },
+    { transactional_id: transactionalId, outcome, partitions: lost.map(nameOf) },
     'ended a transaction that Kafka had decided, and lost the end of, when a broker was killed',
   );
 }

@@ -1,5 +1,5 @@
 // The requests that Kafka's own tool for hanging transactions sends (KIP-664). kafkajs does not have them.
-import type { Broker, BrokerRequest } from '../patches/cluster.ts';
+import type { BrokerConnection, BrokerRequest } from '../patches/cluster.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 /** A transactional id, as its coordinator knows it. */
@@ -64,7 +64,7 @@ const LIST_TRANSACTIONS: RequestKind = { apiKey: 66, apiVersion: 0, apiName: 'Li
 const WRITE_MARKERS: RequestKind = { apiKey: 27, apiVersion: 1, apiName: 'WriteTxnMarkers' };
 
 /** Whether a broker knows all requests of this module: Apache Kafka does since 3.0. */
-export const knowsTransactions = ({ versions }: Broker): boolean =>
+export const knowsTransactions = ({ versions }: BrokerConnection): boolean =>
   [DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS, WRITE_MARKERS].every(({ apiKey, apiVersion }) => {
     const known = versions[apiKey];
     return known !== undefined && known.minVersion <= apiVersion && apiVersion <= known.maxVersion;
@@ -75,7 +75,7 @@ interface Exchange<T> extends RequestKind {
   readonly read: (from: WireReader) => T;
 }
 
-function send<T>({ connectionPool }: Broker, { write, read, ...kind }: Exchange<T>): Promise<T> {
+function send<T>({ connectionPool }: BrokerConnection, { write, read, ...kind }: Exchange<T>): Promise<T> {
   const sent: BrokerRequest<T> = {
     request: {
       ...kind,
@@ -102,7 +102,7 @@ function send<T>({ connectionPool }: Broker, { write, read, ...kind }: Exchange<
 export type ListedTransaction = Pick<TransactionOfId, 'transactionalId' | 'producerId'>;
 
 /** The transactional ids of one coordinator. Right after its start, some may be missing. */
-export function listTransactions(broker: Broker): Promise<ListedTransaction[]> {
+export function listTransactions(broker: BrokerConnection): Promise<ListedTransaction[]> {
   return send(broker, {
     ...LIST_TRANSACTIONS,
     write: (to) => void to.array([], () => undefined).array([], () => undefined),
@@ -121,7 +121,7 @@ export function listTransactions(broker: Broker): Promise<ListedTransaction[]> {
 }
 
 /** Undefined if the coordinator does not know the id. */
-export async function describeTransaction(coordinator: Broker, transactionalId: string): Promise<TransactionOfId | undefined> {
+export async function describeTransaction(coordinator: BrokerConnection, transactionalId: string): Promise<TransactionOfId | undefined> {
   const found = await send(coordinator, {
     ...DESCRIBE_TRANSACTIONS,
     write: (to) => to.array([transactionalId], (id) => to.string(id)),
@@ -150,7 +150,7 @@ export async function describeTransaction(coordinator: Broker, transactionalId: 
 }
 
 /** Open transactions in partitions of this leader. Topics that this client must not read are left out. */
-export function describeProducers(leader: Broker, topics: readonly TopicPartitions[]): Promise<OpenTransaction[]> {
+export function describeProducers(leader: BrokerConnection, topics: readonly TopicPartitions[]): Promise<OpenTransaction[]> {
   return send(leader, {
     ...DESCRIBE_PRODUCERS,
     write: (to) => writePartitions(to, topics),
@@ -185,7 +185,7 @@ function producersOfPartition(from: WireReader, topic: string): OpenTransaction[
 }
 
 /** Writes the end of a transaction to partitions of this leader. */
-export async function writeMarker(leader: Broker, marker: Marker): Promise<void> {
+export async function writeMarker(leader: BrokerConnection, marker: Marker): Promise<void> {
   const codes = await send(leader, {
     ...WRITE_MARKERS,
     write: (to) =>
