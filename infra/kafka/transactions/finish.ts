@@ -3,8 +3,8 @@
 // Kafka acknowledges a commit before it writes the markers that end the transaction in its partitions. A broker that is killed in between
 // writes them after its next start. In Kafka 4.3, a broker without other replicas gets no leader for its partitions for some milliseconds
 // of that start, and takes this for deleted topics: it records the transaction as complete without writing a marker ("these partitions are
-// likely deleted already and hence can be skipped" in its log). The partitions then never get past the transaction: readers of committed
-// records wait forever, and no later transaction of the same writer ends it.
+// likely deleted already and hence can be skipped" in its log). The transaction stays open there: readers of committed records wait, and no
+// timeout ends it.
 //
 // The coordinator still knows how it decided, until the writer opens again. This module asks it, and writes what is missing.
 import type { Kafka } from 'kafkajs';
