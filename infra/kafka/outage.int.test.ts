@@ -6,7 +6,7 @@ import { isPlatformError } from '../../streams/core/errors.ts';
 import type { LogBatch } from '../../streams/core/ports.ts';
 import type { LabelsOf, MetricName, Metrics } from '../../streams/core/telemetry.ts';
 import { ownKafka } from '../testing/kafka.ts';
-import { expired, heartbeat } from '../testing/log/log-under-test.ts';
+import { expired, heartbeat, idsOf } from '../testing/log/log-under-test.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka } from './connect.ts';
 import { topicPlanOf } from './topics/topics.ts';
@@ -36,8 +36,6 @@ async function connectOwn() {
   return { own, broker, kafka, metrics };
 }
 
-const idsOf = (batch: LogBatch): string[] => batch.records.map(({ headers }) => headers['ce_id']?.toString() ?? '');
-
 describe('an outage of the broker', () => {
   it('is waited out by writers, followers and members of groups', { timeout: 120_000 }, async () => {
     const { own, broker, kafka } = await connectOwn();
@@ -49,7 +47,7 @@ describe('an outage of the broker', () => {
       topics: ['rollouts'],
       from: [],
       otherwise: 'first',
-      onBatch: (batch) => void followed.push(...idsOf(batch)),
+      onBatch: (batch) => void followed.push(...idsOf([batch])),
       onError: (error) => void errors.push(error),
     });
     await kafka.group().start({
@@ -57,7 +55,7 @@ describe('an outage of the broker', () => {
       topics: ['rollouts'],
       onBatch: async (batch, session) => {
         await session.commit([{ topic: 'rollouts', partition: batch.partition, offset: batch.nextOffset }]);
-        taken.push(...idsOf(batch));
+        taken.push(...idsOf([batch]));
       },
       onError: (error) => void errors.push(error),
     });
@@ -88,14 +86,14 @@ describe('an outage of the broker', () => {
     const { broker, kafka } = await connectOwn();
     onTestFinished(() => void process.kill(broker.pid, 'SIGCONT'));
     const [writer, followed, taken] = [await kafka.writer(), [] as string[], [] as string[]];
-    const onBatch = (batch: LogBatch): void => void followed.push(...idsOf(batch));
+    const onBatch = (batch: LogBatch): void => void followed.push(...idsOf([batch]));
     await kafka.reader().follow({ topics: ['rollouts'], from: [], otherwise: 'first', onBatch, onError: () => undefined });
     await kafka.group().start({
       group: 'own.frozen',
       topics: ['rollouts'],
       onBatch: async (batch, session) => {
         await session.commit([{ topic: 'rollouts', partition: batch.partition, offset: batch.nextOffset }]);
-        taken.push(...idsOf(batch));
+        taken.push(...idsOf([batch]));
       },
       onError: () => undefined,
     });
@@ -127,7 +125,7 @@ describe('an outage of the broker', () => {
     await expect(writer.commit({ events: [expired('c', 1)] })).rejects.toMatchObject({ code: 'KAFKA_UNAVAILABLE' });
     await (await kafka.transactional('own.trainer')).commit({ events: [expired('c', 1)] });
     const ids: string[] = [];
-    await kafka.reader().readToEnd('training', { onBatch: (batch) => void ids.push(...idsOf(batch)) });
+    await kafka.reader().readToEnd('training', { onBatch: (batch) => void ids.push(...idsOf([batch])) });
     expect(ids).toEqual(['a', 'c']);
   });
 

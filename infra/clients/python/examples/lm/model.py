@@ -23,11 +23,14 @@ Weights = dict[str, jax.Array]
 
 
 class Cache(NamedTuple):
-    """Keys and values of every position of every sequence, and the input of each layer at the position before."""
+    """Keys and values of one layer for every position of every sequence, and the input of the layer at the position before.
 
-    keys: jax.Array  # layer, sequence, position, head, channel
+    Each layer has its own arrays, with axes in the order in which attention reads them: a step then updates them in place.
+    """
+
+    keys: jax.Array  # sequence, head, position, channel
     values: jax.Array
-    before: jax.Array  # layer, sequence, channel
+    before: jax.Array  # sequence, channel
 
 
 def new_weights(seed: int) -> Weights:
@@ -104,29 +107,29 @@ def token_logprobs(weights: Weights, ids: jax.Array) -> jax.Array:
     return jnp.pad(chosen, ((0, 0), (1, 0)))
 
 
-def new_cache(sequences: int) -> Cache:
-    shape = (LAYERS, sequences, CONTEXT, HEADS, HEAD)
-    return Cache(jnp.zeros(shape), jnp.zeros(shape), jnp.zeros((LAYERS, sequences, WIDTH)))
+def new_cache(sequences: int) -> list[Cache]:
+    shape = (sequences, HEADS, CONTEXT, HEAD)
+    return [Cache(jnp.zeros(shape), jnp.zeros(shape), jnp.zeros((sequences, WIDTH))) for _ in range(LAYERS)]
 
 
-def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array) -> tuple[jax.Array, Cache]:
+def decode_step(weights: Weights, cache: list[Cache], ids: jax.Array, positions: jax.Array) -> tuple[jax.Array, list[Cache]]:
     """Feeds one token of each sequence at its own position, and returns the logits after it. Position 0 starts a new sequence."""
-    rows = jnp.arange(ids.shape[0])
+    rows, heads = jnp.arange(ids.shape[0])[:, None], jnp.arange(HEADS)[None]
     seen = jnp.arange(CONTEXT)[None, :] <= positions[:, None]
-
-    def apply(x: jax.Array, given: tuple[Weights, Cache]) -> tuple[jax.Array, Cache]:
-        layer, (keys, values, before) = given
+    x, after = weights["embed"][ids], []
+    for at, (keys, values, before) in enumerate(cache):
+        layer = {name: array[at] for name, array in _layers(weights).items()}
         y = norm(x, layer["norm_attention"])
         q, k, v = (part[:, None] for part in _qkv(layer, y, jnp.where((positions == 0)[:, None], 0.0, before)))
         q, k = rotate(q, positions[:, None]), rotate(k, positions[:, None])
-        keys, values = keys.at[rows, positions].set(k[:, 0]), values.at[rows, positions].set(v[:, 0])
-        scores = jnp.einsum("bhd,bkhd->bhk", q[:, 0], keys) / np.sqrt(HEAD)
+        keys = keys.at[rows, heads, positions[:, None]].set(k[:, 0])
+        values = values.at[rows, heads, positions[:, None]].set(v[:, 0])
+        scores = jnp.einsum("bhd,bhkd->bhk", q[:, 0], keys) / np.sqrt(HEAD)
         shares = jax.nn.softmax(jnp.where(seen[:, None], scores, -1e9), -1)
-        x = x + jnp.einsum("bhk,bkhd->bhd", shares, values).reshape(x.shape) @ layer["out"]
-        return x + _mlp(layer, x), Cache(keys, values, y)
-
-    x, cache = jax.lax.scan(apply, weights["embed"][ids], (_layers(weights), cache))
-    return norm(x, weights["norm"]) @ weights["head"], cache
+        x = x + jnp.einsum("bhk,bhkd->bhd", shares, values).reshape(x.shape) @ layer["out"]
+        x = x + _mlp(layer, x)
+        after.append(Cache(keys, values, y))
+    return norm(x, weights["norm"]) @ weights["head"], after
 
 
 def save_weights(path: Path, weights: Weights) -> None:

@@ -49,6 +49,8 @@ class Model:
     pad_to: int = 32
     rows: int = 1
     warm_rows: int = 64
+    #: A batch of the warm start is computed in this number of parts, whose shapes are compiled separately.
+    warm_parts: int = 4
     warm_length: int = 80
     warm_rate: float = 2e-3
 

@@ -227,6 +227,7 @@ def load() -> Model:
         pad_to=64,
         rows=8,
         warm_rows=16,
+        warm_parts=1,
         warm_length=128,
         warm_rate=1e-3,
         **network(shape, frozen),

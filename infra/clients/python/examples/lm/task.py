@@ -8,6 +8,7 @@ import argparse
 import json
 import random
 import re
+import string
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,18 @@ def make_question(rng: random.Random, held_out: bool) -> Question:
     return Question(f"{a}{first}{b}{second}{c}", calculate(calls[1][1]), calls)
 
 
+def made_up_fact(rng: random.Random) -> Question:
+    """A question about a country that does not exist. Its name and the result of the lookup can only be copied, not remembered."""
+
+    def word() -> str:
+        return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(2, 9))).capitalize()
+
+    country = " ".join(word() for _ in range(rng.choice((1, 1, 2))))
+    what = rng.choice(("capital", "domain"))
+    asked = f"{what} of {country}"
+    return Question(asked, word() if what == "capital" else word()[:2].lower(), (("look", asked),))
+
+
 def _guess(rng: random.Random, question: Question) -> str:
     """A made-up answer."""
     if question.calls[0][0] == "calc":
@@ -76,7 +89,8 @@ def demonstration(rng: random.Random, question: Question, hasty: float) -> list[
         parts.append((False, THINK))
         if rng.random() < hasty:
             return [*parts, (True, f"<answer> {_guess(rng, question)} </answer>")]
-        parts += [(True, f"<{tool}> {given} </{tool}>"), (False, f"{RESULT}{TOOLS[tool](given)}{RESULT_END}")]
+        result = calculate(given) if tool == "calc" else question.answer
+        parts += [(True, f"<{tool}> {given} </{tool}>"), (False, f"{RESULT}{result}{RESULT_END}")]
     return [*parts, (False, THINK), (True, f"<answer> {question.answer} </answer>")]
 
 

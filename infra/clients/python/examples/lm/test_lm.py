@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,13 @@ import trainer  # noqa: E402
 from fake_api import FakeApi  # noqa: E402
 from grpo import train_step  # noqa: E402
 from model import load_weights, new_weights, save_weights, token_logprobs  # noqa: E402
+from models import SMALL  # noqa: E402
 from optimizer import new_adam  # noqa: E402
 from sampling import Generation, Sampler  # noqa: E402
-from task import FACTS, calculate, demonstration, look_up, make_question, read_call  # noqa: E402
+from task import FACTS, calculate, demonstration, look_up, made_up_fact, make_question, read_call  # noqa: E402
 from turnstream import Turnstream  # noqa: E402
 from vocabulary import decode, encode  # noqa: E402
+from warm_start import make_batch, train  # noqa: E402
 
 
 def test_text_and_tokens_determine_each_other() -> None:
@@ -39,9 +42,9 @@ def test_text_and_tokens_determine_each_other() -> None:
 def test_a_demonstration_is_right_unless_it_is_hasty() -> None:
     rng = random.Random(2)
     for _ in range(100):
-        question = make_question(rng, held_out=False)
-        calls = [read_call(part) for written, part in demonstration(rng, question, 0.0) if written]
-        assert calls == [*question.calls, ("answer", question.answer)]
+        for question in (make_question(rng, held_out=False), made_up_fact(rng)):
+            calls = [read_call(part) for written, part in demonstration(rng, question, 0.0) if written]
+            assert calls == [*question.calls, ("answer", question.answer)]
 
 
 def test_generates_what_the_whole_model_says_with_the_version_of_each_token() -> None:
@@ -102,6 +105,20 @@ def test_a_step_makes_what_was_rewarded_more_likely() -> None:
     change = ((np.asarray(token_logprobs(trained, jnp.asarray(ids))) - before) * mask).sum(1)
     assert change[:4].min() > 0 > change[4:].max()
     assert all(np.isfinite(value) for value in figures.values())
+
+
+def test_the_parts_of_a_warm_batch_train_like_the_whole() -> None:
+    # long enough for every demonstration
+    whole = replace(SMALL, warm_rows=8, warm_parts=1, warm_length=120)
+    one, parts = (make_batch(random.Random(4), model) for model in (whole, replace(whole, warm_parts=4)))
+    assert [ids.shape[0] for ids, _ in parts] == [2] * 4
+    assert parts[0][0].shape[1] < one[0][0].shape[1]
+    assert sum(mask.sum() for _, mask in parts) == one[0][1].sum() > 0
+    found = [train(new_weights(1), new_adam(new_weights(1)), batch, 1e-3, whole) for batch in (one, parts)]
+    assert found[0][2] == pytest.approx(found[1][2], rel=1e-5)
+    (first, _, _), (second, _, _) = found
+    for name, array in first.items():
+        np.testing.assert_allclose(second[name], array, atol=2e-4, err_msg=name)
 
 
 def test_weights_come_back_from_their_file(tmp_path: Path) -> None:

@@ -137,8 +137,8 @@ def test_a_demonstration_ends_each_turn() -> None:
         first, *rest = text.split(RESULT)
         return encode(first) + [i for part in rest for i in (end, *encode(RESULT + part))]
 
-    model = replace(SMALL, ending=(end,), warm_rows=4, warm_length=120, encode=encode_chat)
-    ids, mask = make_batch(random.Random(3), model)
+    model = replace(SMALL, ending=(end,), warm_rows=4, warm_parts=1, warm_length=120, encode=encode_chat)
+    ((ids, mask),) = make_batch(random.Random(3), model)
     for row, flags in zip(ids, mask, strict=True):
         written = np.flatnonzero(flags)
         ends = [at for at in written if at + 1 not in written]
