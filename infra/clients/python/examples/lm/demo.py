@@ -273,7 +273,7 @@ def main() -> int:
     plan = PLANS[flags.model]
     flags.steps, flags.questions, flags.warm_steps = flags.steps or plan.steps, flags.questions or plan.questions, plan.warm_steps
     if flags.short:
-        flags.steps, flags.questions, flags.warm_steps = 8, 96, min(250, plan.warm_steps)
+        flags.steps, flags.questions = 8, 96
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     view = View()
     records = []
