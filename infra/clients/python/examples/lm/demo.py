@@ -133,11 +133,11 @@ class Demo:
         """Version 0, trained again only if its code, the seed, or the number of steps has changed."""
         files = ("warm_start.py", "task.py", "model.py", "models.py", "vocabulary.py", "facts.tsv", *self.plan.files)
         name = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in files)).hexdigest()[:12]
-        made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.flags.warm_steps}.safetensors"
+        made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.plan.warm_steps}.safetensors"
         if not made.exists():
-            self.view.title(f"version 0: a warm start of {self.flags.warm_steps} steps of supervised learning")
+            self.view.title(f"version 0: a warm start of {self.plan.warm_steps} steps of supervised learning")
             partial = made.with_suffix(".new.safetensors")
-            steps = ("--steps", str(self.flags.warm_steps))
+            steps = ("--steps", str(self.plan.warm_steps))
             program = self._start("warm-start", self._model("warm_start.py", str(partial), *self._seeded(), *steps))
             for line in iter(program.lines.get, None):
                 self.view.note(line)
@@ -276,7 +276,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="run a few steps and check that accuracy rises, for tests")
     flags = parser.parse_args()
     plan = PLANS[flags.model]
-    flags.steps, flags.questions, flags.warm_steps = flags.steps or plan.steps, flags.questions or plan.questions, plan.warm_steps
+    flags.steps, flags.questions = flags.steps or plan.steps, flags.questions or plan.questions
     if flags.short:
         flags.steps, flags.questions = 8, 96
     signal.signal(signal.SIGTERM, signal.default_int_handler)

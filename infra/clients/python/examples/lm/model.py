@@ -116,9 +116,9 @@ def decode_step(weights: Weights, cache: list[Cache], ids: jax.Array, positions:
     """Feeds one token of each sequence at its own position, and returns the logits after it. Position 0 starts a new sequence."""
     rows, heads = jnp.arange(ids.shape[0])[:, None], jnp.arange(HEADS)[None]
     seen = jnp.arange(CONTEXT)[None, :] <= positions[:, None]
-    x, after = weights["embed"][ids], []
+    x, layers, after = weights["embed"][ids], _layers(weights), []
     for at, (keys, values, before) in enumerate(cache):
-        layer = {name: array[at] for name, array in _layers(weights).items()}
+        layer = {name: array[at] for name, array in layers.items()}
         y = norm(x, layer["norm_attention"])
         q, k, v = (part[:, None] for part in _qkv(layer, y, jnp.where((positions == 0)[:, None], 0.0, before)))
         q, k = rotate(q, positions[:, None]), rotate(k, positions[:, None])

@@ -115,7 +115,7 @@ def test_the_parts_of_a_warm_batch_train_like_the_whole() -> None:
     assert parts[0][0].shape[1] < one[0][0].shape[1]
     assert sum(mask.sum() for _, mask in parts) == one[0][1].sum() > 0
     found = [train(new_weights(1), new_adam(new_weights(1)), batch, 1e-3, whole) for batch in (one, parts)]
-    assert found[0][2] == pytest.approx(found[1][2], rel=1e-5)
+    assert float(found[0][2]) == pytest.approx(float(found[1][2]), rel=1e-5)
     (first, _, _), (second, _, _) = found
     for name, array in first.items():
         np.testing.assert_allclose(second[name], array, atol=2e-4, err_msg=name)

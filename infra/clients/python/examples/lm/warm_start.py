@@ -76,12 +76,14 @@ def _update(weights: Weights, adam: Adam, gradients: list[Weights], rate: jax.Ar
     return weights, adam
 
 
-def train(weights: Weights, adam: Adam, parts: list[tuple[np.ndarray, np.ndarray]], rate: float, model: Model) -> tuple[Weights, Adam, float]:
+def train(
+    weights: Weights, adam: Adam, parts: list[tuple[np.ndarray, np.ndarray]], rate: float, model: Model
+) -> tuple[Weights, Adam, jax.Array]:
     """One step on all parts of a batch. Also returns the mean loss of its tokens."""
     count = jnp.float32(sum(mask.sum() for _, mask in parts))
     losses, gradients = zip(*(_gradient(model, model.frozen, weights, ids, mask, count) for ids, mask in parts), strict=True)
     weights, adam = _update(weights, adam, list(gradients), jnp.float32(rate))
-    return weights, adam, float(sum(losses))
+    return weights, adam, sum(losses, jnp.float32(0))
 
 
 def warm_start(seed: int, steps: int, report: int = 25, model: Model = SMALL) -> Weights:
@@ -93,7 +95,7 @@ def warm_start(seed: int, steps: int, report: int = 25, model: Model = SMALL) ->
         pace = model.warm_rate * min(1, (step + 1) / 20) * max(0.05, 1 - step / steps)
         weights, adam, loss = train(weights, adam, make_batch(rng, model), pace, model)
         if report and step % report == report - 1:
-            print(f"warm start: step {step + 1} of {steps}, loss {loss:.3f}, {time.monotonic() - begun:.0f} s", flush=True)
+            print(f"warm start: step {step + 1} of {steps}, loss {float(loss):.3f}, {time.monotonic() - begun:.0f} s", flush=True)
     return weights
 
 
