@@ -7,6 +7,8 @@ const MAGIC = 0x184d2204;
 /** Version 1 with independent blocks; the size of the content may be given. */
 const [PLAIN_FLAGS, CONTENT_SIZE_FLAG] = [0x60, 0x08];
 const STORED_BIT = 0x8000_0000;
+/** Bytes of the size in front of each block. */
+const SIZE_BYTES = 4;
 /** A byte of an LZ4 block stands for at most this many bytes. */
 const MAX_RATIO = 255;
 
@@ -29,25 +31,37 @@ function blocksOf(frame: Buffer, maxBytes: number): readonly Buffer[] | undefine
   let at = flags === PLAIN_FLAGS ? 7 : 15;
   for (;;) {
     const size = frame.readUInt32LE(at);
-    at += 4;
-    if (size === 0) return at === frame.length ? parts : undefined;
+    const start = at + SIZE_BYTES;
+    if (size === 0) return start === frame.length ? parts : undefined;
     const bytes = size % STORED_BIT;
-    const block = frame.subarray(at, at + bytes);
-    if (block.length < bytes) throw new RangeError(`lz4: a block of ${bytes} bytes is cut off`);
-    const part = size >= STORED_BIT ? block : decompressBlock(block, maxBlock);
+    if (start + bytes > frame.length) throw new RangeError(`lz4: a block of ${bytes} bytes is cut off`);
+    const part = size >= STORED_BIT ? frame.subarray(start, start + bytes) : decompressBlock(frame, { at, bytes, maxBlock });
     total += part.length;
     if (total > maxBytes) throw tooMuch(total, maxBytes);
     parts.push(part);
-    at += bytes;
+    at = start + bytes;
   }
 }
 
-/** lz4-napi expects the size of its output buffer in front of the block. */
-function decompressBlock(block: Buffer, maxBlock: number): Buffer {
-  const sized = Buffer.allocUnsafe(4 + block.length);
-  sized.writeUInt32LE(Math.min(maxBlock, MAX_RATIO * block.length), 0);
-  block.copy(sized, 4);
-  return uncompressSync(sized);
+interface BlockPlace {
+  /** Where the size of the block is; its bytes follow. */
+  readonly at: number;
+  readonly bytes: number;
+  /** Its greatest size when decompressed, bytes. */
+  readonly maxBlock: number;
+}
+
+/**
+ * lz4-napi expects the size of its output buffer in front of the block, where the frame has the size of the block itself. This is replaced
+ * for the duration of the call, so that nothing is copied.
+ */
+function decompressBlock(frame: Buffer, { at, bytes, maxBlock }: BlockPlace): Buffer {
+  frame.writeUInt32LE(Math.min(maxBlock, MAX_RATIO * bytes), at);
+  try {
+    return uncompressSync(frame.subarray(at, at + SIZE_BYTES + bytes));
+  } finally {
+    frame.writeUInt32LE(bytes, at);
+  }
 }
 
 function within(unpacked: Buffer, maxBytes: number): Buffer {
