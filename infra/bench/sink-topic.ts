@@ -34,15 +34,26 @@ function codecFor(codec: Codec, versions: TurnVersions): Codec {
   };
 }
 
+const compressions = ['lz4', 'none'] as const;
+type TopicCompression = (typeof compressions)[number];
+
+export function compressionOf(flag: string): TopicCompression {
+  const found = compressions.find((name) => name === flag);
+  if (found === undefined) throw new Error(`--compression ${flag} is unknown; it may be ${compressions.join(' or ')}`);
+  return found;
+}
+
 interface WantedTopic extends Omit<SinkTopic, 'rows'> {
   readonly turns: number;
   readonly versions?: TurnVersions;
+  readonly compression: TopicCompression;
 }
 
 /** Writes at least `turns` turns; `rows` of the result is the exact number. */
 export async function prepareSinkTopic(site: BenchSite, wanted: WantedTopic): Promise<SinkTopic> {
-  const { namespace, partitions, turnBytes, turns, versions = 'newest' } = wanted;
-  const connection = await site.connect(namespace, { partitionsRollouts: partitions }, codecFor(site.codec, versions));
+  const { namespace, partitions, turnBytes, turns, compression, versions = 'newest' } = wanted;
+  const settings = { partitionsRollouts: partitions, kafkaCompression: compression };
+  const connection = await site.connect(namespace, settings, codecFor(site.codec, versions));
   const load = createLoad({
     ...{ runId: 'synthetic-sink', purpose: 'train', seed: 1, producer: 'load/1', startMs: Date.now(), turns },
     ...{ shape: { ...defaultShape, turnBytes }, trajectories: Infinity, open: 0, places: 512 },

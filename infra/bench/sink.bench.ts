@@ -16,7 +16,7 @@ import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
 import { startRoleProcess, type WatchedRole } from './role-process.ts';
-import { prepareSinkTopic, type SinkTopic, type TurnVersions } from './sink-topic.ts';
+import { compressionOf, prepareSinkTopic, type SinkTopic, type TurnVersions } from './sink-topic.ts';
 import { serveSchemas, startEngineReader, stopEngineReader } from './sink-theirs.ts';
 import { median, spread } from './statistics.ts';
 
@@ -27,6 +27,7 @@ const { values: flags } = parseArgs({
     partitions: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '3' },
     readers: { type: 'string', default: 'ours,1x65536,2x65536,2x20000' },
+    compression: { type: 'string', default: 'lz4' },
     mixed: { type: 'boolean', default: false },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -173,7 +174,7 @@ function reportOf(topic: SinkTopic, found: ReadonlyMap<string, readonly Measure[
       'The Kafka engine (AvroConfluent) is that of the same ClickHouse, with a materialized view into the same table, and the readers take turns.',
     quick: flags.quick,
     environment,
-    parameters: { turns: topic.rows, 'turn bytes': topic.turnBytes, partitions: topic.partitions, rounds: flags.rounds },
+    parameters: { turns: topic.rows, 'turn bytes': topic.turnBytes, partitions: topic.partitions, compression, rounds: flags.rounds },
     table: {
       columns: ['reader', 'rows/s', 'spread', 'of the best Kafka engine', 'rows a CPU second'],
       rows: [...found].map(([reader, measures]) => [
@@ -190,8 +191,9 @@ function reportOf(topic: SinkTopic, found: ReadonlyMap<string, readonly Measure[
 }
 
 const [turns, rounds] = flags.quick ? [60_000, 1] : [Number(flags.turns), Number(flags.rounds)];
+const compression = compressionOf(flags.compression);
 const sizeOf = (namespace: string) => ({
-  ...{ namespace, turns, partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']) },
+  ...{ namespace, turns, partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']), compression },
 });
 
 /** The same turns as different versions of the schema, each in a separate topic, read by our sink alternately. */
@@ -227,7 +229,7 @@ function reportOfMixed(found: ReadonlyMap<TurnVersions, readonly Measure[]>, env
       'Our sink reads the three topics one after the other, each into a new store.',
     quick: flags.quick,
     environment,
-    parameters: { turns, 'turn bytes': flags['turn-bytes'], partitions: flags.partitions, rounds },
+    parameters: { turns, 'turn bytes': flags['turn-bytes'], partitions: flags.partitions, compression, rounds },
     table: {
       columns: ['versions', 'rows/s', 'spread', 'of the newest alone', 'rows a CPU second'],
       rows: [...found].map(([versions, measures]) => [
@@ -268,7 +270,7 @@ async function main(): Promise<void> {
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--mixed] [--out dir] [--quick]\n',
+    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--compression lz4|none] [--mixed] [--out dir] [--quick]\n',
   );
 } else {
   await (flags.mixed ? mainMixed() : main());

@@ -17,6 +17,7 @@ const { values: flags } = parseArgs({
     against: { type: 'string', default: '' },
     bench: { type: 'string', default: '' },
     flags: { type: 'string', default: '' },
+    'flags-here': { type: 'string', default: '' },
     rounds: { type: 'string', default: '2' },
     tolerance: { type: 'string', default: '3' },
     out: { type: 'string' },
@@ -26,11 +27,12 @@ const { values: flags } = parseArgs({
 
 const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.keys(figuresOf).join('|')}> [flags]
 
-  --against R    the older revision (a commit, tag or branch)
-  --flags="…"    what both benches are called with, for example --flags="--records 1000000 --rounds 1"
-  --rounds N     pairs of runs; the older one goes first in odd rounds (2)
-  --tolerance P  percent by which a figure may be worse (3)
-  --out DIR      where the report goes (infra/docs/reference/bench)
+  --against R       the older revision (a commit, tag or branch)
+  --flags="…"       what both benches are called with, for example --flags="--records 1000000 --rounds 1"
+  --flags-here="…"  further flags for this revision, for inputs that the older one had without a flag
+  --rounds N        pairs of runs; the older one goes first in odd rounds (2)
+  --tolerance P     percent by which a figure may be worse (3)
+  --out DIR         where the report goes (infra/docs/reference/bench)
 `;
 
 const root = process.cwd();
@@ -55,7 +57,8 @@ function checkOut(revision: string, into: string): string {
 
 /** Runs the built bench of a tree; a target that the bench itself misses is ignored here. */
 async function run(tree: string, bench: BenchName, out: string): Promise<BenchTable> {
-  const given = ['dist/infra/bench/main.js', bench, ...flags.flags.split(' ').filter((word) => word !== ''), '--out', out];
+  const asked = tree === root ? `${flags.flags} ${flags['flags-here']}` : flags.flags;
+  const given = ['dist/infra/bench/main.js', bench, ...asked.split(' ').filter((word) => word !== ''), '--out', out];
   if (bench === 'api') await duringTraining(tree, `${out}-home`, (url) => ended(tree, [...given, '--url', url]));
   else await ended(tree, given);
   const file = join(out, `${bench}.json`);
@@ -95,7 +98,12 @@ function reportOf(bench: BenchName, compared: readonly BenchComparison[]): Bench
     method: `Both revisions run \`npm run bench ${bench}\` in turns on the same machine; figures are medians of the runs.`,
     quick: false,
     environment: describeEnvironment(),
-    parameters: { against: commitOf(flags.against), rounds: flags.rounds, flags: flags.flags === '' ? 'none' : flags.flags },
+    parameters: {
+      against: commitOf(flags.against),
+      rounds: flags.rounds,
+      flags: flags.flags || 'none',
+      'flags here': flags['flags-here'] || 'none',
+    },
     table: {
       columns: ['figure', 'older', 'this', 'worse by'],
       rows: compared.map((one) => [one.what, figure(median(one.old)), figure(median(one.new)), percent(one.worse)]),
