@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load.ts';
 import { startStore } from '../clickhouse/store-process.ts';
 import { ensureStorePassword } from '../clickhouse/store/password.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import type { StatusMessage } from '../telemetry/status.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 
 const { dataDir, storePort, storeSessions, clickhousePassword } = loadConfig(process.env);
@@ -15,4 +16,4 @@ const store = await startStore({
 });
 process.once('SIGTERM', () => void store.stop().then(() => process.exit(0)));
 const status: RoleStatus = { state: 'live', detail: '', figures: { port: store.port } };
-process.send?.({ type: 'status', status });
+process.send?.({ type: 'status', role: 'store', status } satisfies StatusMessage);
