@@ -6,6 +6,7 @@ import type { Codec } from '../../schemas/codec.ts';
 import { encoderOf } from '../../schemas/encode-as.ts';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
+import type { Compression } from '../kafka/records/compression.ts';
 import { pause } from '../lifecycle/waiting.ts';
 import type { BenchSite } from './local-bench.ts';
 
@@ -34,19 +35,10 @@ function codecFor(codec: Codec, versions: TurnVersions): Codec {
   };
 }
 
-const compressions = ['lz4', 'none'] as const;
-type TopicCompression = (typeof compressions)[number];
-
-export function compressionOf(flag: string): TopicCompression {
-  const found = compressions.find((name) => name === flag);
-  if (found === undefined) throw new Error(`--compression ${flag} is unknown; it may be ${compressions.join(' or ')}`);
-  return found;
-}
-
 interface WantedTopic extends Omit<SinkTopic, 'rows'> {
   readonly turns: number;
   readonly versions?: TurnVersions;
-  readonly compression: TopicCompression;
+  readonly compression: Compression;
 }
 
 /** Writes at least `turns` turns; `rows` of the result is the exact number. */

@@ -12,11 +12,12 @@ import { connectStore } from '../clickhouse/client.ts';
 import { readStorePassword } from '../clickhouse/store/password.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { storeEnvironment } from '../clickhouse/store-process.ts';
+import { loadConfig } from '../config/load.ts';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
 import { startRoleProcess, type WatchedRole } from './role-process.ts';
-import { compressionOf, prepareSinkTopic, type SinkTopic, type TurnVersions } from './sink-topic.ts';
+import { prepareSinkTopic, type SinkTopic, type TurnVersions } from './sink-topic.ts';
 import { serveSchemas, startEngineReader, stopEngineReader } from './sink-theirs.ts';
 import { median, spread } from './statistics.ts';
 
@@ -191,7 +192,7 @@ function reportOf(topic: SinkTopic, found: ReadonlyMap<string, readonly Measure[
 }
 
 const [turns, rounds] = flags.quick ? [60_000, 1] : [Number(flags.turns), Number(flags.rounds)];
-const compression = compressionOf(flags.compression);
+const { kafkaCompression: compression } = loadConfig({ TURNSTREAM_KAFKA_COMPRESSION: flags.compression });
 const sizeOf = (namespace: string) => ({
   ...{ namespace, turns, partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']), compression },
 });
@@ -270,7 +271,7 @@ async function main(): Promise<void> {
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--compression lz4|none] [--mixed] [--out dir] [--quick]\n',
+    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--compression lz4|gzip|none] [--mixed] [--out dir] [--quick]\n',
   );
 } else {
   await (flags.mixed ? mainMixed() : main());
