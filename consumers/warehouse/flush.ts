@@ -25,7 +25,6 @@ import { originOf, placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
 import type { TableName } from './rows/tables.ts';
 import { turnColumns, type PlainTurn } from './rows/turn-columns.ts';
-import { inKeyOrder } from './rows/turn-order.ts';
 import { turnRow } from './rows/turn-rows.ts';
 
 export interface TakenRecord extends RangeEntry {
@@ -143,15 +142,14 @@ function projectEntries(entries: readonly TakenRecord[], deadLetterBytes: number
 
 /** The turns of a bundle as columns, when there are any and all of them are plain. */
 function plainTurns(entries: readonly TakenRecord[]): ColumnRows | undefined {
-  const found: PlainTurn[] = [];
+  const turns: PlainTurn[] = [];
   for (const { record, outcome } of entries) {
     if (outcome.kind !== 'next' || outcome.value.type !== 'TurnRecorded') continue;
     const decoded = outcome.value;
     if (decoded.plain === undefined) return undefined;
-    found.push({ record, decoded, plain: decoded.plain });
+    turns.push({ record, decoded, plain: decoded.plain });
   }
-  if (found.length === 0) return undefined;
-  const turns = inKeyOrder(found);
+  if (turns.length === 0) return undefined;
   return {
     length: turns.length,
     columns: () => turnColumns(turns),

@@ -83,11 +83,8 @@ function makerOf(field: AvroField): MakeColumns | undefined {
 const { fields } = JSON.parse(newest) as { readonly fields: readonly AvroField[] };
 const makers = fields.map(makerOf);
 
-/** In the order of the newest schema. */
-export const turnFieldNames = fields.map(({ name }) => name);
-
 /** Reads each turn once; `takes` has a function for each field that is wanted, in the order of the newest schema. */
-export function passOver(turns: readonly PlainTurn[], takes: readonly (FieldTake | undefined)[]): void {
+function passOver(turns: readonly PlainTurn[], takes: readonly (FieldTake | undefined)[]): void {
   const passes = new Map<RecordLayout, FieldTake>();
   const cursor = new Cursor(EMPTY);
   turns.forEach(({ plain: { value, layout } }, row) => {
