@@ -5,7 +5,7 @@ import type { BlockPages } from './block-pages.ts';
 import { putInt32, putInt64 } from './block-pages.ts';
 
 /** Writes the cells `from` to `to` of a column. */
-type EncodingPass = (out: BlockPages, range: { readonly from: number; readonly to: number }) => void;
+export type EncodingPass = (out: BlockPages, range: { readonly from: number; readonly to: number }) => void;
 
 export interface ColumnEncoding {
   /** True when every cell fits such a column. */

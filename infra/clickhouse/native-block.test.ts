@@ -169,6 +169,23 @@ describe('a block', () => {
     expect(nativeBlock([{ name: 'c', type: 'UInt8', cells: Float64Array.of(256) }], 1)).toBeUndefined();
   });
 
+  it('has its columns one after the other, however many rows are written at once', () => {
+    const columns = { String: text, 'Array(Int32)': fc.array(fc.integer(), { maxLength: 3 }), Bool: fc.boolean() };
+    fc.assert(
+      fc.property(fc.array(fc.record(columns), { maxLength: 700, size: 'max' }), (rows) => {
+        const made = Object.keys(columns).map((type) => ({ name: 'c', type, cells: rows.map((row) => row[type as keyof typeof row]) }));
+        const reading = new BlockDecoder(Buffer.concat([...(nativeBlock(made, rows.length)?.parts ?? [])]));
+        expect([reading.varint(), reading.varint()]).toEqual([made.length, rows.length]);
+        for (const { name, type, cells } of made) {
+          expect([reading.text(), reading.text()]).toEqual([name, type]);
+          expect(reading.column(type, rows.length)).toEqual(cells);
+        }
+        expect(reading.at).toBe(reading.bytes.length);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   it('reuses the pages of a released block', () => {
     const cells = Array.from({ length: 3_000 }, (_, at) => `${at} ${'x'.repeat(100)}`);
     const others = cells.map((cell) => cell.toUpperCase());

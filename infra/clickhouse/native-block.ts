@@ -7,7 +7,7 @@
 // reject or convert the value.
 // - The same rows give the same bytes.
 import type { Column } from '../../streams/core/ports.ts';
-import { type ColumnEncoding, kindOf } from './column-encodings.ts';
+import { type ColumnEncoding, type EncodingPass, kindOf } from './column-encodings.ts';
 import { BlockPages } from './block-pages.ts';
 
 interface NamedColumn {
@@ -17,6 +17,11 @@ interface NamedColumn {
   readonly cells: Column;
 }
 
+interface KnownColumn extends NamedColumn {
+  readonly kind: ColumnEncoding;
+}
+
+/** Their records of 2 kB fit in the cache of a processor core. */
 const ROWS_AT_ONCE = 256;
 
 /** The server builds the dictionary of a LowCardinality column itself. */
@@ -31,34 +36,50 @@ export interface NativeBlock {
 
 /** The block of all rows; undefined when a cell does not match its column. */
 export function nativeBlock(columns: readonly NamedColumn[], rows: number): NativeBlock | undefined {
-  const known: (NamedColumn & { readonly kind: ColumnEncoding })[] = [];
+  const known: KnownColumn[] = [];
   for (const { name, type: stored, cells } of columns) {
     const type = sentAs(stored);
     const kind = kindOf(type);
     if (kind === undefined || !kind.fit(cells)) return undefined;
     known.push({ name, type, cells, kind });
   }
-  const out = new BlockPages();
+  const lanes = lanesOf(known, rows);
   return {
-    parts: pagesOf(known, rows, out),
+    parts: partsOf(lanes, [known.length, rows]),
     release: () => {
-      out.release();
+      for (const { pages } of lanes) pages.release();
     },
   };
 }
 
-function* pagesOf(columns: readonly (NamedColumn & { readonly kind: ColumnEncoding })[], rows: number, out: BlockPages): Generator<Buffer> {
-  out.varint(columns.length);
-  out.varint(rows);
-  for (const { name, type, cells, kind } of columns) {
-    out.text(name);
-    out.text(type);
-    for (const pass of kind.passes(cells)) {
-      for (let from = 0; from < rows; from += ROWS_AT_ONCE) {
-        pass(out, { from, to: Math.min(rows, from + ROWS_AT_ONCE) });
-        yield* out.take(false);
-      }
+/** One pass over a column. */
+interface Lane {
+  /** What comes before the cells. */
+  readonly titles: readonly string[];
+  readonly pass: EncodingPass;
+  readonly pages: BlockPages;
+}
+
+/** A lane for each pass, in the order of the block. Those of a small block share their pages, so that it is sent in one piece. */
+function lanesOf(columns: readonly KnownColumn[], rows: number): readonly Lane[] {
+  const shared = rows <= ROWS_AT_ONCE ? new BlockPages() : undefined;
+  return columns.flatMap(({ name, type, cells, kind }) =>
+    kind.passes(cells).map((pass, at) => ({ titles: at === 0 ? [name, type] : [], pass, pages: shared ?? new BlockPages() })),
+  );
+}
+
+/** Writes some rows of all columns before the next rows, because their texts lie together in the records that the columns refer to. */
+function* partsOf(lanes: readonly Lane[], [columns, rows]: readonly [number, number]): Generator<Buffer> {
+  const first = lanes[0]?.pages ?? new BlockPages();
+  first.varint(columns);
+  first.varint(rows);
+  for (let from = 0; from === 0 || from < rows; from += ROWS_AT_ONCE) {
+    const range = { from, to: Math.min(rows, from + ROWS_AT_ONCE) };
+    for (const { titles, pass, pages } of lanes) {
+      if (from === 0) for (const title of titles) pages.text(title);
+      pass(pages, range);
     }
+    yield* first.take(false);
   }
-  yield* out.take(true);
+  for (const { pages } of lanes) yield* pages.take(true);
 }
