@@ -71,6 +71,8 @@ export async function flush({ bundles, commits }: FlushWork<TakenRecord>, terms:
   await inStep(reach, 'sink.letters', async () => {
     for (const bundle of bundles) inserts.push(...(await prepare(bundle, flushing)));
   });
+  // The largest first: those are turns, which most readers wait for.
+  inserts.sort((a, b) => b.rows.length - a.rows.length);
   const rows = await inStep(reach, 'sink.insert', () => insertAll(inserts, flushing));
   const positions = commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next, metadata: '' }));
   await inStep(reach, 'sink.commit', () => patiently(terms.patience, () => terms.session.commit(positions)));
