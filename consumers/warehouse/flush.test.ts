@@ -85,4 +85,19 @@ describe('a flush', () => {
     await flush(await workOf(), { session, patience }, deps);
     expect(most).toBe(atOnce);
   });
+
+  it('inserts the table with the most rows first', async () => {
+    const store = new MemoryStore();
+    const order: string[] = [];
+    store.beforeInsert = (table) => {
+      order.push(table);
+    };
+    const session = { heartbeat: async () => undefined, commit: async () => undefined, isOver: () => false };
+    const deps = { ...steady, store, holdings: store.holdings(), deadLetters, fewRows: 10_000, reach: () => undefined };
+    await flush(await workOf(), { session, patience }, deps);
+    const sizes = order.map((table) => store.rows(table).length);
+    expect(sizes.length).toBeGreaterThan(2);
+    expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+    expect(new Set(sizes).size).toBeGreaterThan(1);
+  });
 });
