@@ -48,6 +48,13 @@ export class Cursor {
     return this.bytes.readDoubleLE(this.at - 8);
   }
 
+  /** True when the next bytes are these. */
+  isAt(expected: Buffer): boolean {
+    const { bytes, at: start } = this;
+    for (let at = 0; at < expected.length; at += 1) if (bytes[start + at] !== expected[at]) return false;
+    return true;
+  }
+
   /** Skips length-prefixed bytes. */
   skip(): void {
     const length = this.number();

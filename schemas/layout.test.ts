@@ -92,6 +92,29 @@ describe('a layout', () => {
     expect(layoutBetween(schemaOf(field('a', 'int')), schemaOf(field('a', 'long')))).toBeUndefined();
   });
 
+  it('gives each function its value, whichever fields are at the value that does not have to be read', () => {
+    const schema = record(...Array.from({ length: 6 }, () => 'string'));
+    const layout = layoutOf(JSON.stringify(schema));
+    const texts = fc.array(fc.constantFrom('', '', 'no', 'text'), { minLength: 6, maxLength: 6 });
+    fc.assert(
+      fc.property(texts, fc.array(fc.constantFrom(undefined, '', 'no'), { minLength: 6, maxLength: 6 }), (values, unread) => {
+        const taken: string[] = [];
+        const takes = unread.map((text, field) => {
+          const take = (cursor: Cursor): void => {
+            const value = cursor.block()?.toString() ?? '';
+            if (value !== text) taken.push(`${field} ${value}`);
+          };
+          return Object.assign(take, text === undefined ? {} : { unset: bytesOf({ type: 'string' }, text) });
+        });
+        const cursor = new Cursor(bytesOf(schema, Object.fromEntries(values.map((value, field) => [`f${field}`, value]))));
+        layout.passOf(takes)(cursor, 0);
+        expect(taken).toEqual(values.flatMap((value, field) => (value === unread[field] ? [] : [`${field} ${value}`])));
+        expect(cursor.at).toBe(cursor.bytes.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('fits no bytes that avsc would not read, or would read as something else', () => {
     const schema = JSON.parse(latestSchema('TurnRecorded').schema) as object;
     const type = parse(schema);

@@ -30,7 +30,11 @@ export interface RecordLayout {
 }
 
 /** Reads the value at the cursor for one row, and moves the cursor past it. */
-export type FieldTake = (cursor: Cursor, row: number) => void;
+export interface FieldTake {
+  (cursor: Cursor, row: number): void;
+  /** An encoded value that does not have to be read. */
+  readonly unset?: Buffer;
+}
 
 type AvroSchema = string | readonly AvroSchema[] | ComplexSchema;
 
@@ -128,13 +132,32 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
     },
     passOf(takes) {
       const last = places.findLastIndex((place) => takes[place] !== undefined);
-      const steps = skips
-        .slice(0, last + 1)
-        .map((skip, field): ((cursor: Cursor, row: number) => unknown) => takes[places[field] as number] ?? skip);
+      const steps = together(skips.slice(0, last + 1).map((skip, field): FieldTake => takes[places[field] as number] ?? skip));
       return (at, row) => {
         for (const step of steps) step(at, row);
       };
     },
+  };
+}
+
+/** Skips fields that follow each other at once when all of them are unset, as is usual for those that were added later. */
+function together(takes: readonly FieldTake[]): readonly FieldTake[] {
+  const steps: FieldTake[] = [];
+  for (let from = 0; from < takes.length;) {
+    const set = takes.findIndex(({ unset }, at) => at >= from && unset === undefined);
+    const end = Math.max(set < 0 ? takes.length : set, from + 1);
+    const run = takes.slice(from, end);
+    steps.push(run.length === 1 ? (run[0] as FieldTake) : runOf(run));
+    from = end;
+  }
+  return steps;
+}
+
+function runOf(takes: readonly FieldTake[]): FieldTake {
+  const unset = Buffer.concat(takes.map((take) => take.unset ?? Buffer.alloc(0)));
+  return (cursor, row) => {
+    if (cursor.isAt(unset)) cursor.at += unset.length;
+    else for (const take of takes) take(cursor, row);
   };
 }
 

@@ -66,7 +66,18 @@ const flags = valued(
 const fitWhole =
   (low: number, high: number) =>
   (values: ColumnValues): boolean =>
-    every(values, (value) => Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high);
+    values instanceof Float64Array
+      ? areWhole(values, low, high)
+      : every(values, (value) => Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high);
+
+/** Without a call for each number. */
+function areWhole(values: Float64Array, low: number, high: number): boolean {
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] as number;
+    if (!(value >= low && value <= high && Math.floor(value) === value)) return false;
+  }
+  return true;
+}
 
 /** Integers of one, two or four bytes. */
 const narrow = (low: number, high: number, bytes: 1 | 2 | 4): ColumnEncoding =>
@@ -100,7 +111,7 @@ const floatOf = (cell: Cell | undefined): number => (typeof cell === 'number' ? 
 
 const float = (bytes: 4 | 8): ColumnEncoding =>
   valued(
-    (values) => every(values, isFloat),
+    (values) => values instanceof Float64Array || every(values, isFloat),
     (values) =>
       (out, { from, to }) => {
         const { page, at: start } = out.reserve((to - from) * bytes);

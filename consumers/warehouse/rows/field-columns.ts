@@ -218,19 +218,12 @@ export const sparseColumns =
   (make: MakeColumns, unset: Buffer): MakeColumns =>
   (values) => {
     let made: FieldColumns | undefined;
-    return {
-      take(cursor, row) {
-        if (liesAt(cursor, unset)) cursor.at += unset.length;
-        else (made ??= make(values)).take(cursor, row);
-      },
-      columns: () => made?.columns() ?? {},
+    const take: FieldTake = (cursor, row) => {
+      if (cursor.isAt(unset)) cursor.at += unset.length;
+      else (made ??= make(values)).take(cursor, row);
     };
+    return { take: Object.assign(take, { unset }), columns: () => made?.columns() ?? {} };
   };
-
-function liesAt({ bytes, at: start }: Cursor, encoded: Buffer): boolean {
-  for (let at = 0; at < encoded.length; at += 1) if (bytes[start + at] !== encoded[at]) return false;
-  return true;
-}
 
 export const merged = (parts: readonly FieldColumns[]): NamedColumns =>
   Object.assign({}, ...parts.map((part) => part.columns())) as NamedColumns;

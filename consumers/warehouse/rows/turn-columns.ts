@@ -9,7 +9,6 @@ import type { FieldTake, RecordLayout } from '../../../schemas/layout.ts';
 import { turnFields } from '../../../schemas/rollouts/turn-fields.ts';
 import { latestSchema } from '../../../schemas/subjects.ts';
 import type { Column, LogRecord } from '../../../streams/core/ports.ts';
-import { originOf } from './cells.ts';
 import {
   complex,
   insideColumns,
@@ -96,13 +95,18 @@ function passOver(turns: readonly PlainTurn[], takes: readonly (FieldTake | unde
   });
 }
 
+/** The cells of `originOf`, without an object for each turn. */
 function originColumns(turns: readonly PlainTurn[]): NamedColumns {
-  const origins = turns.map(({ record }) => originOf(record));
+  const numbers = (of: (record: LogRecord) => number): Float64Array => {
+    const cells = new Float64Array(turns.length);
+    turns.forEach(({ record }, at) => (cells[at] = of(record)));
+    return cells;
+  };
   return {
-    _topic: origins.map(({ _topic }) => _topic),
-    _partition: origins.map(({ _partition }) => _partition),
-    _offset: origins.map(({ _offset }) => _offset),
-    _timestamp: origins.map(({ _timestamp }) => _timestamp),
+    _topic: turns.map(({ record }) => record.topic),
+    _partition: numbers(({ partition }) => partition),
+    _offset: numbers(({ offset }) => offset),
+    _timestamp: numbers(({ timestampMs }) => Math.trunc(timestampMs)),
   };
 }
 
