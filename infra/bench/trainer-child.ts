@@ -68,6 +68,8 @@ export async function startTrainer(options: TrainerChildOptions): Promise<Watche
       KAFKA_BROKERS: options.brokers.join(','),
       TURNSTREAM_DATA_DIR: dataDir,
       TURNSTREAM_NAMESPACE: options.namespace,
+      // synthetic answers teach nothing, which would end the run after three steps
+      TURNSTREAM_MAX_DISCARDED: '1',
       ...options.settings,
     },
     log: openSync(logFile, 'a'),
