@@ -46,11 +46,14 @@ function checkOut(revision: string, into: string): string {
   const lockfile = (of: string): string => readFileSync(join(of, 'package-lock.json'), 'utf8');
   if (lockfile(tree) === lockfile(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
   else execFileSync('npm', ['ci', '--no-progress', '--silent'], { cwd: tree, stdio: 'inherit' });
-  const libs = join(root, '.turnstream', 'kafka');
-  if (existsSync(libs)) {
-    mkdirSync(join(tree, '.turnstream'));
-    cpSync(libs, join(tree, '.turnstream', 'kafka'), { recursive: true });
+  mkdirSync(join(tree, '.turnstream'));
+  for (const kept of ['kafka', 'tensorflow']) {
+    const from = join(root, '.turnstream', kept);
+    if (existsSync(from)) cpSync(from, join(tree, '.turnstream', kept), { recursive: true });
   }
+  // With another backend, a trainer takes another time to start.
+  if (existsSync(join(root, '.turnstream', 'tensorflow')))
+    execFileSync('npm', ['run', '--silent', 'setup:tensorflow'], { cwd: tree, stdio: 'inherit' });
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: tree, stdio: 'inherit' });
   return tree;
 }
