@@ -15,7 +15,6 @@ import { assertDataDir } from '../../../lifecycle/data-dir.ts';
 import { createLearner } from '../../../tfjs/learner.ts';
 import { connectLog, groupsOf, type LogConnection } from '../../open/connections.ts';
 import { reachableAt } from '../../open/coordinator-address.ts';
-import { openDoor } from './door.ts';
 import { openEngines } from './open-engines.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
@@ -122,7 +121,8 @@ async function train({ context, options, log }: TrainerParts, signal: AbortSigna
   const groups = groupsOf(config.namespace);
   const producer = `trainer-${hostname()}-${process.pid}`;
   const hearing = hearQuestions({ log: reader, events: log.events }, logger);
-  const door = config.trainer === 'external' ? await openDoor(context, log, { run, architecture }) : undefined;
+  // loaded for external trainers alone: an HTTP server is half of the code of this role
+  const door = config.trainer === 'external' ? await (await import('./door.ts')).openDoor(context, log, { run, architecture }) : undefined;
   const id = `${producer}-${randomUUID()}`;
   try {
     const deps = {
