@@ -142,19 +142,17 @@ function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = 
 
 /** Skips fields that follow each other at once when all of them are unset, as is usual for those that were added later. */
 function together(takes: readonly FieldTake[]): readonly FieldTake[] {
-  const steps: FieldTake[] = [];
-  for (let from = 0; from < takes.length;) {
-    const set = takes.findIndex(({ unset }, at) => at >= from && unset === undefined);
-    const end = Math.max(set < 0 ? takes.length : set, from + 1);
-    const run = takes.slice(from, end);
-    steps.push(run.length === 1 ? (run[0] as FieldTake) : runOf(run));
-    from = end;
+  const runs: FieldTake[][] = [];
+  for (const take of takes) {
+    const run = runs.at(-1);
+    if (take.unset !== undefined && run?.[0]?.unset !== undefined) run.push(take);
+    else runs.push([take]);
   }
-  return steps;
+  return runs.flatMap((run) => (run.length === 1 ? run : [runOf(run)]));
 }
 
 function runOf(takes: readonly FieldTake[]): FieldTake {
-  const unset = Buffer.concat(takes.map((take) => take.unset ?? Buffer.alloc(0)));
+  const unset = Buffer.concat(takes.flatMap((take) => take.unset ?? []));
   return (cursor, row) => {
     if (cursor.isAt(unset)) cursor.at += unset.length;
     else for (const take of takes) take(cursor, row);

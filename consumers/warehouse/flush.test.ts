@@ -27,6 +27,7 @@ async function workOf() {
 }
 
 const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
+const session = { heartbeat: async () => undefined, commit: async () => undefined, isOver: () => false };
 const deadLetters = { append: async () => [], close: async () => undefined };
 const steady = { clock: clockOf(() => 1), metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
 
@@ -37,9 +38,8 @@ describe('a flush', () => {
     store.beforeInsert = (table) => {
       watched.effect(`insert ${table}`);
     };
-    const session = {
-      heartbeat: async () => undefined,
-      isOver: () => false,
+    const watchedSession = {
+      ...session,
       commit: async ([position]: readonly { readonly offset: number; readonly metadata?: string }[]) => {
         watched.effect(position?.metadata === '' ? 'commit' : 'announce');
       },
@@ -52,7 +52,7 @@ describe('a flush', () => {
       },
     };
     const deps = { ...steady, store, holdings: store.holdings(), deadLetters: watchedLetters, fewRows: 10, reach: watched.reach };
-    await flush(await workOf(), { session, patience }, deps);
+    await flush(await workOf(), { session: watchedSession, patience }, deps);
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);
     expect(inserts.length).toBeGreaterThan(2);
@@ -80,7 +80,6 @@ describe('a flush', () => {
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;
     };
-    const session = { heartbeat: async () => undefined, commit: async () => undefined, isOver: () => false };
     const deps = { ...steady, store, holdings: store.holdings(), deadLetters, fewRows, reach: () => undefined };
     await flush(await workOf(), { session, patience }, deps);
     expect(most).toBe(atOnce);
@@ -92,7 +91,6 @@ describe('a flush', () => {
     store.beforeInsert = (table) => {
       order.push(table);
     };
-    const session = { heartbeat: async () => undefined, commit: async () => undefined, isOver: () => false };
     const deps = { ...steady, store, holdings: store.holdings(), deadLetters, fewRows: 10_000, reach: () => undefined };
     await flush(await workOf(), { session, patience }, deps);
     const sizes = order.map((table) => store.rows(table).length);
