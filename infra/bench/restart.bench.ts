@@ -217,6 +217,7 @@ function reportOf({ behind, restarts, after }: RestartResults, environment: Benc
           'with a step',
           'as it was left',
           `${seconds(after.stepMs)} from the last end to the step`,
+          seconds(after.use.cpuMs),
           gigabytes(after.use.resident),
           gigabytes(after.use.peak),
         ],

@@ -18,7 +18,7 @@ function commandsOf(parent: Command, path: readonly string[] = []): { words: rea
   });
 }
 
-const all = commandsOf(buildProgram(context));
+const all = commandsOf(await buildProgram(context));
 const leaves = all.filter(({ made }) => made.commands.length === 0);
 
 describe('commands', () => {

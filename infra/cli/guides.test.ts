@@ -21,9 +21,11 @@ function linesOf(guide: string): readonly string[] {
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/'[^']*'|"[^"]*"|\S+/g)].map(([word]) => word.replace(/^['"]|['"]$/g, '')).slice(1);
 
+const root = await buildProgram(context);
+
 /** The command with this name. */
 function called(words: readonly string[]): Command {
-  let command: Command = buildProgram(context);
+  let command: Command = root;
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (next === undefined) break;

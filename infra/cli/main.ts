@@ -2,25 +2,6 @@
 import { Command, CommanderError } from 'commander';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { asTyped } from './as-typed.ts';
-import { auditCommand } from './audit/command.ts';
-import { configCommand } from './config/command.ts';
-import { deadLettersCommand } from './dead-letters/command.ts';
-import { doctorCommand } from './doctor/command.ts';
-import { evaluateCommand } from './evaluate/command.ts';
-import { exportCommand } from './export/command.ts';
-import { ledgerCommand } from './ledger/command.ts';
-import { loadCommand } from './load/command.ts';
-import { plotCommand } from './plot/command.ts';
-import { questionsCommand } from './questions/command.ts';
-import { replayCommand } from './replay/command.ts';
-import { retrievalCommand } from './retrieval/command.ts';
-import { apiCommand, storeCommand, trainerCommand, workerCommand } from './roles/command.ts';
-import { serveCommand } from './serve/command.ts';
-import { sqlCommand } from './sql/command.ts';
-import { statusCommand } from './status/command.ts';
-import { topicsCommand } from './topics/command.ts';
-import { upCommand } from './up/command.ts';
-import { warehouseCommand } from './warehouse/command.ts';
 import { version } from '../app/version.ts';
 import type { CommandContext } from './context.ts';
 import { describeError, exitCodeForCommand } from './report-error.ts';
@@ -29,34 +10,42 @@ const ABOUT = `Every turn of every rollout, from the tool call to the training s
 
 Exit codes: 0 success · 1 failed check or unexpected error · 2 usage, configuration, or environment · 3 fenced by another trainer · 130 interrupted.`;
 
-/** Builds the command tree. */
-export function buildProgram(context: CommandContext): Command {
+type MakeCommand = (context: CommandContext) => Command;
+
+/** The commands, in the order of the help. The modules of a command are loaded only when it is called: a role starts sooner. */
+const commands: ReadonlyMap<string, () => Promise<MakeCommand>> = new Map(
+  Object.entries({
+    up: async () => (await import('./up/command.ts')).upCommand,
+    serve: async () => (await import('./serve/command.ts')).serveCommand,
+    status: async () => (await import('./status/command.ts')).statusCommand,
+    sql: async () => (await import('./sql/command.ts')).sqlCommand,
+    export: async () => (await import('./export/command.ts')).exportCommand,
+    audit: async () => (await import('./audit/command.ts')).auditCommand,
+    ledger: async () => (await import('./ledger/command.ts')).ledgerCommand,
+    replay: async () => (await import('./replay/command.ts')).replayCommand,
+    'dead-letters': async () => (await import('./dead-letters/command.ts')).deadLettersCommand,
+    evaluate: async () => (await import('./evaluate/command.ts')).evaluateCommand,
+    plot: async () => (await import('./plot/command.ts')).plotCommand,
+    questions: async () => (await import('./questions/command.ts')).questionsCommand,
+    load: async () => (await import('./load/command.ts')).loadCommand,
+    retrieval: async () => (await import('./retrieval/command.ts')).retrievalCommand,
+    topics: async () => (await import('./topics/command.ts')).topicsCommand,
+    doctor: async () => (await import('./doctor/command.ts')).doctorCommand,
+    config: async () => (await import('./config/command.ts')).configCommand,
+    trainer: async () => (await import('./roles/command.ts')).trainerCommand,
+    worker: async () => (await import('./roles/command.ts')).workerCommand,
+    warehouse: async () => (await import('./warehouse/command.ts')).warehouseCommand,
+    api: async () => (await import('./roles/command.ts')).apiCommand,
+    store: async () => (await import('./roles/command.ts')).storeCommand,
+  }),
+);
+
+/** Builds the command tree. With the arguments of a call that starts with the name of a command, the tree has only this command. */
+export async function buildProgram(context: CommandContext, [name = '']: readonly string[] = []): Promise<Command> {
   const program = new Command('turnstream').description(ABOUT).version(version, '-V, --version', 'print the version');
-  const commands = [
-    upCommand,
-    serveCommand,
-    statusCommand,
-    sqlCommand,
-    exportCommand,
-    auditCommand,
-    ledgerCommand,
-    replayCommand,
-    deadLettersCommand,
-    evaluateCommand,
-    plotCommand,
-    questionsCommand,
-    loadCommand,
-    retrievalCommand,
-    topicsCommand,
-    doctorCommand,
-    configCommand,
-    trainerCommand,
-    workerCommand,
-    warehouseCommand,
-    apiCommand,
-    storeCommand,
-  ];
-  for (const make of commands) program.addCommand(make(context));
+  const called = commands.get(name);
+  const loaded = await Promise.all((called === undefined ? [...commands.values()] : [called]).map((load) => load()));
+  for (const make of loaded) program.addCommand(make(context));
   return configured(program, context);
 }
 
@@ -111,7 +100,7 @@ export async function main(argv: readonly string[], program: string): Promise<vo
   const onLostOutput = outputLoss(argv[0] === 'up' || argv[0] === 'serve');
   for (const stream of [process.stdout, process.stderr]) stream.on('error', onLostOutput);
   try {
-    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    await (await buildProgram(context, argv)).parseAsync(argv, { from: 'user' });
   } catch (error) {
     const text = error instanceof CommanderError ? '' : describeError(error, process.env['TURNSTREAM_LOG_LEVEL'] === 'debug');
     process.stderr.write(asTyped(text, process.env));

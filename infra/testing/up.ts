@@ -151,7 +151,7 @@ export async function commandWith(
       bytes: async (bytes: Buffer) => void (out += bytes.toString()),
       exit: (exitCode: number) => void (code = exitCode),
     };
-    await buildProgram(context).parseAsync(args, { from: 'user' });
+    await (await buildProgram(context, args)).parseAsync(args, { from: 'user' });
     return { code, out, error: err };
   } catch (error) {
     return { code: exitCodeForCommand(error), out, error: err + describeError(error, false) };

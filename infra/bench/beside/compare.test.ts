@@ -29,6 +29,12 @@ it('rates more seconds as worse, by the median of the rows', () => {
   expect(kept?.worse).toBeCloseTo(0.1, 6);
 });
 
+it('reads the restarts alone, not the step after them', () => {
+  const [kept] = compare('restart', [restart('2.0 s')], [restart('2.2 s')]);
+  expect(kept?.old).toEqual([2]);
+  expect(kept?.worse).toBeCloseTo(0.1, 6);
+});
+
 it('does not count a missing figure as unchanged', () => {
   expect(() => compare('sink', [sink('1')], [{ columns: ['reader', 'rows a second'], rows: [['turnstream', '1']] }])).toThrow(/rows\/s/);
 });

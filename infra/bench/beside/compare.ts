@@ -49,13 +49,17 @@ export function compare(bench: BenchName, old: readonly BenchTable[], fresh: rea
   });
 }
 
+/** A number and at most a unit: a cell that says what else was measured, as that of a step after a restart, is not a figure of its column. */
+const FIGURE = /^(-?[\d.]+)(?: ?[^\s\d]+)?$/;
+
 /** Throws when the table lacks this figure: a renamed column must not count as unchanged. */
 function valueIn({ columns, rows }: BenchTable, { what, column, row }: PublishedFigure): number {
   const at = columns.indexOf(column);
   const values = rows
     .filter((cells) => cells.some((cell) => cell.includes(row)))
-    .map((cells) => Number.parseFloat((cells[at] ?? '').replaceAll(',', '')))
-    .filter(Number.isFinite);
+    .map((cells) => FIGURE.exec((cells[at] ?? '').replaceAll(',', ''))?.[1])
+    .filter((digits) => digits !== undefined)
+    .map(Number);
   if (values.length === 0) throw new Error(`the table of the bench has no figure "${what}" (column "${column}")`);
   return median(values);
 }

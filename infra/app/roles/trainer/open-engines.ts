@@ -15,13 +15,12 @@ interface OpenEngines {
 
 const FINISH_MS = 60_000;
 
-/** Undefined when there are none to update. */
+/** Gives each version of the run to the engines of the configuration. */
 export function openEngines(
   { config, logger, metrics }: RoleContext,
   log: LogConnection,
   { run, tell }: { readonly run: string; readonly tell: Notices['tell'] },
-): OpenEngines | undefined {
-  if (config.engines.length === 0) return undefined;
+): OpenEngines {
   const terms = { apiKey: config.engineKey, timeoutMs: config.engineTimeoutMs };
   const weights = weightsElsewhere(config, run);
   const updates = updateEngines({

@@ -15,7 +15,6 @@ import { assertDataDir } from '../../../lifecycle/data-dir.ts';
 import { createLearner } from '../../../tfjs/learner.ts';
 import { connectLog, groupsOf, type LogConnection } from '../../open/connections.ts';
 import { reachableAt } from '../../open/coordinator-address.ts';
-import { openEngines } from './open-engines.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
 import { learningOf } from './learning-of.ts';
@@ -95,7 +94,9 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
-    const engines = openEngines(context, log, { run: options.run, tell });
+    // loaded where it is used, as the door is below: most trainers have no engine, and its HTTP client takes 0.1 s to load
+    const opened = config.engines.length === 0 ? undefined : await import('./open-engines.ts');
+    const engines = opened?.openEngines(context, log, { run: options.run, tell });
     try {
       const end = await train({ context: { ...context, report }, options, log }, signal);
       if (end === 'finished') await engines?.finish();
