@@ -172,6 +172,34 @@ describe('decoding through a view', () => {
   });
 });
 
+describe('decoding in place', () => {
+  const view = createCodec({ view: { TurnRecorded: ['run_id', 'trajectory_id', 'policy_spans', 'decision'] } });
+  const late = createCodec({ late: ['TurnRecorded'] });
+  const anyBytes = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));
+
+  it.each(types)('reads %s between other bytes as it reads it alone', (type) => {
+    fc.assert(
+      fc.property(anyEvent(latestSchema(type).schema), anyBytes, anyBytes, (event, before, after) => {
+        const value = encode(type, event);
+        const bytes = Buffer.concat([before, value, after]);
+        const [start, end] = [before.length, before.length + value.length];
+        for (const one of [codec, view, late]) {
+          const [inPlace, alone] = [one.decode(bytes, start, end), one.decode(value)];
+          expect(inPlace.ok && inPlace.value.event).toEqual(alone.ok && alone.value.event);
+          // the bytes after a value are never taken for its end
+          expect(one.decode(bytes, start, end - 1)).toMatchObject({ ok: false, reason: 'undecodable' });
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('needs a whole frame within the value', () => {
+    const value = encode('RunFinished', randomOf(latestSchema('RunFinished').schema));
+    expect(codec.decode(value, 0, 4)).toMatchObject({ ok: false, reason: 'not_framed' });
+  });
+});
+
 describe('every version ever published', () => {
   const pairs = publishedSchemas.flatMap((written) =>
     publishedSchemas

@@ -6,6 +6,7 @@ import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutBetween, layoutOf, type RecordLayout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
+import { cachedStrings } from './text-cache.ts';
 
 /** An event of one of the types `T`, with that type, as read from the log. */
 export type DecodedOf<T extends EventType> = {
@@ -22,6 +23,13 @@ export interface PlainBytes {
   readonly layout: RecordLayout;
 }
 
+/** Bytes that contain a value, from `start` to `end`. */
+export interface ValuePlace {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
 export type DecodeFailure = 'not_framed' | 'unknown_schema' | 'incompatible_schema' | 'undecodable';
 
 export type DecodeResult =
@@ -31,8 +39,8 @@ export type DecodeResult =
 export interface Codec {
   /** Framed bytes of one event. Throws when the event does not fit its schema: a bug in the caller. */
   encode<T extends EventType>(type: T, event: EventByType[T]): Buffer;
-  /** Never throws: a value that cannot be read is a result with a reason. */
-  decode(value: Buffer): DecodeResult;
+  /** Decodes the value from `start` to `end` of `bytes`. Never throws: a value that cannot be read is a result with a reason. */
+  decode(bytes: Buffer, start?: number, end?: number): DecodeResult;
   /** Adds a writer schema from a registry. Returns false when it is of no event type of turnstream, or incompatible with it. */
   learn(schemaId: number, schema: string): boolean;
   /** Type of the event behind a schema id, without decoding. */
@@ -41,8 +49,8 @@ export interface Codec {
 
 interface SchemaWriter {
   readonly type: EventType;
-  /** Decodes the body after the frame of a value. */
-  readonly read: (value: Buffer) => unknown;
+  /** Decodes the body after the frame of the value from `start` to `end`. */
+  readonly read: (bytes: Buffer, start: number, end: number) => unknown;
   /** Set for a type in `late`, unless the writer's schema is too different from the newest one. */
   readonly layout?: RecordLayout;
 }
@@ -114,17 +122,14 @@ export function createCodec(options: CodecOptions = {}): Codec {
       if (reader === undefined) throw new RangeError(`no schema is published for ${type}`);
       return frame(reader.id, reader.avroType.toBuffer(event));
     },
-    decode(value) {
-      const schemaId = schemaIdOf(value);
+    decode(bytes, start = 0, end = bytes.length) {
+      const schemaId = schemaIdOf(bytes, start, end);
       if (schemaId === undefined) return failure('not_framed', undefined, `first byte is not 0 or fewer than ${FRAME_BYTES} bytes`);
       const writer = writers.get(schemaId);
       if (writer === undefined) return failure('unknown_schema', schemaId, `schema id ${schemaId} is not known`);
       if (writer === 'incompatible') return failure('incompatible_schema', schemaId, `schema id ${schemaId} cannot be read as our type`);
-      const { layout } = writer;
-      if (layout?.fits(value, FRAME_BYTES) === true)
-        return { ok: true, value: new LateEvent(writer, value, layout) as unknown as DecodedEvent };
       try {
-        return { ok: true, value: readNow(writer, value, newestOf(readers.get(writer.type))) };
+        return { ok: true, value: eventIn({ bytes, start, end }, writer, newestOf(readers.get(writer.type))) };
       } catch (cause) {
         return failure('undecodable', schemaId, cause);
       }
@@ -143,15 +148,23 @@ interface NewestWriter {
   readonly layout: RecordLayout;
 }
 
-/** A value that is not in plain form. For a type that is decoded lazily, it is encoded again in plain form. */
-function readNow({ type, read }: SchemaWriter, value: Buffer, newest: NewestWriter | undefined): DecodedEvent {
-  const event = read(value);
+function eventIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, newest: NewestWriter | undefined): DecodedEvent {
+  const { layout, type, read } = writer;
+  if (layout === undefined) return asPlain(type, read(bytes, start, end), newest);
+  const value = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+  return layout.fits(value, FRAME_BYTES) ? lateEvent(writer, value, layout) : asPlain(type, read(value, 0, value.length), newest);
+}
+
+/** An event whose value is not in plain form. For a type that is decoded lazily, it is encoded again in plain form. */
+function asPlain(type: EventType, event: unknown, newest: NewestWriter | undefined): DecodedEvent {
   if (newest === undefined) return { type, event } as DecodedEvent;
   const { reader, writer, layout } = newest;
   const plain = frame(reader.id, reader.avroType.toBuffer(event));
-  if (!layout.fits(plain, FRAME_BYTES)) return { type, event } as DecodedEvent;
-  return new LateEvent(writer, plain, layout) as unknown as DecodedEvent;
+  return layout.fits(plain, FRAME_BYTES) ? lateEvent(writer, plain, layout) : ({ type, event } as DecodedEvent);
 }
+
+const lateEvent = (writer: SchemaWriter, value: Buffer, layout: RecordLayout): DecodedEvent =>
+  new LateEvent(writer, value, layout) as unknown as DecodedEvent;
 
 /** It is its own PlainBytes, to save an object for each record that is kept. */
 class LateEvent implements PlainBytes {
@@ -174,16 +187,18 @@ class LateEvent implements PlainBytes {
   }
 
   get event(): unknown {
-    return this.#writer.read(this.value);
+    return this.#writer.read(this.value, 0, this.value.length);
   }
 }
 
 /** Parses one of our schemas. Every type has its own registry of names, so versions do not collide. */
-const parse = (schema: string): avro.Type => avro.Type.forSchema(JSON.parse(schema) as avro.Schema);
+const parse = (schema: string, options?: Partial<avro.ForSchemaOptions>): avro.Type =>
+  avro.Type.forSchema(JSON.parse(schema) as avro.Schema, options);
 
 function viewOf(schema: string, fields: readonly string[]): avro.Type {
   const whole = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
-  return parse(JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) }));
+  const schemaOfView = JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
+  return parse(schemaOfView, { typeHook: cachedStrings() });
 }
 
 function makeWriter(parts: {
@@ -204,7 +219,8 @@ function makeWriter(parts: {
   try {
     const resolver = writerType.equals(decoded) ? undefined : decoded.createResolver(writerType);
     const layout = reader.layout === undefined ? undefined : knownLayout(schema, reader.schema);
-    return { type, read: (value) => checked(readBody(value, decoded, resolver)), ...(layout === undefined ? {} : { layout }) };
+    const read: SchemaWriter['read'] = (bytes, start, end) => checked(readBody({ bytes, start, end }, decoded, resolver));
+    return { type, read, ...(layout === undefined ? {} : { layout }) };
   } catch {
     return 'incompatible';
   }
@@ -219,11 +235,11 @@ function knownLayout(writer: string, reader: string): RecordLayout | undefined {
   }
 }
 
-/** Decodes in place: a subarray of the body would cost more than a tenth of the decoding. */
-function readBody(value: Buffer, type: avro.Type, resolver?: ReturnType<avro.Type['createResolver']>): unknown {
-  const read: { readonly value: unknown; readonly offset: number } = type.decode(value, FRAME_BYTES, resolver);
-  if (read.offset < 0) throw new Error('truncated buffer');
-  if (read.offset < value.length) throw new Error('trailing data');
+/** Decodes in place: a Buffer of its own for each body would cost more than a tenth of the decoding. */
+function readBody({ bytes, start, end }: ValuePlace, type: avro.Type, resolver?: ReturnType<avro.Type['createResolver']>): unknown {
+  const read: { readonly value: unknown; readonly offset: number } = type.decode(bytes, start + FRAME_BYTES, resolver);
+  if (read.offset < 0 || read.offset > end) throw new Error('truncated buffer');
+  if (read.offset < end) throw new Error('trailing data');
   return read.value;
 }
 

@@ -2,10 +2,10 @@
 
 export const FRAME_BYTES = 5;
 
-/** The schema id of a framed value, or undefined when the value is not in the Confluent wire format. */
-export function schemaIdOf(value: Buffer): number | undefined {
-  if (value.length < FRAME_BYTES || value[0] !== 0) return undefined;
-  return value.readUInt32BE(1);
+/** The schema id of the framed value from `start` to `end`, or undefined when it is not in the Confluent wire format. */
+export function schemaIdOf(bytes: Buffer, start = 0, end = bytes.length): number | undefined {
+  if (end - start < FRAME_BYTES || bytes[start] !== 0) return undefined;
+  return bytes.readUInt32BE(start + 1);
 }
 
 /** Prepends the frame of `schemaId` to an Avro body. */

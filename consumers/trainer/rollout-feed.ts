@@ -48,8 +48,8 @@ export interface FeedDeps {
  * not checked: decoding shows whether it belongs to this run.
  */
 function concerns(state: RunState, isOwn: ReturnType<typeof ofRun>, record: LogRecord): boolean {
-  const { key } = record;
-  if (key !== null && state.groups.has(key.toString())) return true;
+  const key = record.keyText ?? record.key?.toString();
+  if (key !== undefined && state.groups.has(key)) return true;
   if (!isOwn(record)) return false;
   if (record.headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true) return true;
   state.lateRecords += 1;

@@ -40,6 +40,11 @@ export function createEventReader(
 
   return {
     read(record) {
+      const place = record.placeOfValue?.();
+      if (place !== undefined) {
+        const decoded = codec.decode(place.bytes, place.start, place.end);
+        if (decoded.ok || decoded.reason !== 'unknown_schema') return resultOf(record, decoded);
+      }
       const { value } = record;
       if (value === null) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
       const decoded = codec.decode(value);

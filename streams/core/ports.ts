@@ -1,6 +1,6 @@
 // The ports that the core and both sides need. Adapters are in infra/.
 import type { EventByType, EventTopic, EventType } from '../../schemas/generated/events.ts';
-import type { DecodedEvent, DecodeFailure } from '../../schemas/codec.ts';
+import type { DecodedEvent, DecodeFailure, ValuePlace } from '../../schemas/codec.ts';
 
 /** Injected, so that tests control time. */
 export interface Clock {
@@ -37,6 +37,10 @@ export interface LogRecord {
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
+  /** The key as text, without a Buffer for it; for readers of many records. */
+  readonly keyText?: string | undefined;
+  /** Where the value lies, to decode it without a Buffer for it; undefined if it does not lie in the bytes of its batch. */
+  placeOfValue?(): ValuePlace | undefined;
   /** Lowercase names; our own records always have `run-id` and the CloudEvents `ce_*` headers. */
   readonly headers: Readonly<Record<string, Buffer>>;
   /** Epoch of the partition leader that wrote the record, if the log reports it. It never decreases within a partition. */

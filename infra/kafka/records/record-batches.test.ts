@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeRecordBatches } from './record-batches.ts';
+import { decodeRecordBatches, type FetchedRecord } from './record-batches.ts';
 import { encodeRecord } from '../patches/record-encoder.ts';
 
 const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
@@ -12,6 +12,12 @@ const vectors = JSON.parse(readFileSync(new URL('record-batches.vectors.json', i
 const bytesOf = (name: string): Buffer => Buffer.from(vectors[name] ?? '', 'base64');
 
 const big = 'the quick brown fox '.repeat(200);
+
+/** The bytes that a codec reads in place. */
+function valueInPlace(record: FetchedRecord): Buffer | undefined {
+  const place = record.placeOfValue?.();
+  return place?.bytes.subarray(place.start, place.end);
+}
 
 describe('record batches of the Java client', () => {
   it.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'])('reads compression %s', async (name) => {
@@ -125,6 +131,8 @@ describe('records that are written', () => {
         expect(decoded.map(({ key, value, headers }) => ({ key, value, headers }))).toEqual(
           records.map(({ key, value, headers }) => ({ key, value, headers })),
         );
+        expect(decoded.map(({ keyText }) => keyText)).toEqual(records.map(({ key }) => key?.toString()));
+        expect(decoded.map(valueInPlace)).toEqual(records.map(({ value }) => value ?? undefined));
         expect(decoded.map(({ timestampMs }) => timestampMs - 1_750_000_000_000)).toEqual(
           records.map(({ timestampDelta }) => timestampDelta),
         );

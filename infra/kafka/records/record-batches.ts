@@ -4,11 +4,14 @@
 // tens of thousands of records that wait for their handler, and most readers look at only a part of each.
 // - A batch that cannot be decompressed becomes one record at its last offset, with its first bytes as the value and the reason in a
 // header, so that it can become a dead letter and the partition continues.
+import type { ValuePlace } from '../../../schemas/codec.ts';
 import { Cursor } from '../../../schemas/cursor.ts';
+import { TextCache } from '../../../schemas/text-cache.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { decompress } from './compression.ts';
+import { decodeHeaders, isAt, type Header } from './headers.ts';
 import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from './text-reference.ts';
 
 const BATCH_HEADER_BYTES = 61;
@@ -57,6 +60,7 @@ export interface FetchedRecord extends LogRecord {
   give(text: Buffer, apart: boolean): void;
 }
 
+const empty = Buffer.alloc(0);
 const nowhere: TopicPartition = { topic: 'rollouts', partition: -1 };
 
 abstract class PlacedRecord {
@@ -76,7 +80,18 @@ abstract class PlacedRecord {
   }
 }
 
-/** A record that is decoded lazily from its batch. */
+/** The text that a record shares with others. */
+interface SharedText {
+  readonly reference: TextReference;
+  text: Buffer | undefined;
+  isApart: boolean;
+  /** The value with the text inserted. */
+  value: Buffer | undefined;
+}
+
+const keys = new TextCache();
+
+/** A record that is decoded lazily from its batch. It has few fields: those of a fetch outlive several garbage collections. */
 class LyingRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
@@ -84,11 +99,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   /** Offset of its key. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
-  #lacks: TextReference | undefined;
-  /** The value with its text inserted. */
-  #value: Buffer | undefined;
-  #text: Buffer | undefined;
-  #isApart = false;
+  #shared: SharedText | undefined;
 
   constructor(source: BatchSource, offset: number, timestampMs: number) {
     super();
@@ -112,14 +123,31 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
     return cursor.block();
   }
 
+  get keyText(): string | undefined {
+    const { cursor } = this.#source;
+    cursor.at = this.#at;
+    const length = cursor.number();
+    return length < 0 ? undefined : keys.read(cursor.bytes, cursor.at, cursor.at + length);
+  }
+
+  placeOfValue(): ValuePlace | undefined {
+    if (this.#shared?.text !== undefined && !this.#shared.isApart) return undefined;
+    const { cursor } = this.#source;
+    cursor.at = this.#at;
+    cursor.skip();
+    const length = cursor.number();
+    return length < 0 ? undefined : { bytes: cursor.bytes, start: cursor.at, end: cursor.at + length };
+  }
+
   get value(): Buffer | null {
-    if (this.#text === undefined || this.#isApart) return this.#lyingValue();
-    const value = (this.#value ??= withText(this.#lyingValue() ?? empty, this.#lacks?.at ?? -1, this.#text));
-    return value;
+    const shared = this.#shared;
+    if (shared?.text === undefined || shared.isApart) return this.#lyingValue();
+    shared.value ??= withText(this.#lyingValue() ?? empty, shared.reference.at, shared.text);
+    return shared.value;
   }
 
   get textApart(): Buffer | undefined {
-    return this.#isApart ? this.#text : undefined;
+    return this.#shared?.isApart === true ? this.#shared.text : undefined;
   }
 
   #lyingValue(): Buffer | null {
@@ -130,17 +158,19 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   }
 
   get lacks(): TextReference | undefined {
-    return this.#text === undefined ? this.#lacks : undefined;
+    return this.#shared?.text === undefined ? this.#shared?.reference : undefined;
   }
 
   /** Call it after checkParts, so that the headers can be read safely. */
   findReference(): void {
-    this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
+    const reference = parseTextHeader(this.headers[TEXT_HEADER]);
+    if (reference !== undefined) this.#shared = { reference, text: undefined, isApart: false, value: undefined };
   }
 
   give(text: Buffer, apart: boolean): void {
-    this.#text = text;
-    this.#isApart = apart;
+    if (this.#shared === undefined) return;
+    this.#shared.text = text;
+    this.#shared.isApart = apart;
     const { [TEXT_HEADER]: _reference, ...others } = this.headers;
     this.#headers = others;
   }
@@ -278,56 +308,4 @@ function checkParts(cursor: Cursor, end: number): boolean {
   }
   if (cursor.at > end) throw new RangeError('a record is cut off');
   return refers;
-}
-
-const empty = Buffer.alloc(0);
-const noHeaders: Readonly<Record<string, Buffer>> = Object.freeze({});
-
-interface Header {
-  readonly name: string;
-  readonly nameBytes: Buffer;
-  readonly value: Buffer;
-}
-
-/**
- * Headers of a record. Most of them equal those of the previous record: equal names and values are reused, which costs less than decoding
- * them again. `previous` is kept up to date.
- */
-function decodeHeaders(cursor: Cursor, previous: Header[]): Readonly<Record<string, Buffer>> {
-  const count = cursor.number();
-  if (count <= 0) return noHeaders;
-  const headers: Record<string, Buffer> = {};
-  for (let index = 0; index < count; index += 1) {
-    const header = decodeHeader(cursor, previous[index]);
-    if (index < MAX_REMEMBERED) previous[index] = header;
-    const { name, value } = header;
-    if (name === '__proto__') Object.defineProperty(headers, name, { value, enumerable: true });
-    else if (!Object.hasOwn(headers, name)) headers[name] = value;
-  }
-  return headers;
-}
-
-const MAX_REMEMBERED = 16;
-
-function decodeHeader(cursor: Cursor, previous: Header | undefined): Header {
-  const { bytes } = cursor;
-  const nameLength = Math.max(0, cursor.number());
-  const nameStart = cursor.at;
-  cursor.at += nameLength;
-  const valueLength = Math.max(0, cursor.number());
-  const valueStart = cursor.at;
-  cursor.at += valueLength;
-  if (previous !== undefined && nameLength === previous.nameBytes.length && isAt(bytes, nameStart, previous.nameBytes)) {
-    if (valueLength === previous.value.length && isAt(bytes, valueStart, previous.value)) return previous;
-    return { name: previous.name, nameBytes: previous.nameBytes, value: bytes.subarray(valueStart, cursor.at) };
-  }
-  const nameBytes = bytes.subarray(nameStart, nameStart + nameLength);
-  const value = valueLength === 0 ? empty : bytes.subarray(valueStart, cursor.at);
-  return { name: nameBytes.toString('utf8'), nameBytes, value };
-}
-
-/** From the end, where values usually differ. */
-function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
-  for (let index = expected.length - 1; index >= 0; index -= 1) if (bytes[start + index] !== expected[index]) return false;
-  return true;
 }
