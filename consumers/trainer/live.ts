@@ -75,7 +75,10 @@ function keepSnapshot(life: TrainerLife, snapshots: SnapshotStore, loop: Loop): 
   snapshots
     .write(bytes)
     .catch((error: unknown) => {
-      life.logger.warn({ error: messageOf(error) }, 'the snapshot of the folded state could not be kept; a restart refolds more');
+      life.logger.warn(
+        { error: messageOf(error) },
+        'the snapshot of the folded state could not be saved; a restart folds more records again',
+      );
     })
     .finally(() => {
       loop.isKeeping = false;

@@ -166,7 +166,7 @@ describe('commands', () => {
     const { code, out } = await command(env, 'status');
     expect(code).toBe(2);
     expect(out.match(/no answer/g)).toHaveLength(2);
-    expect(out).toContain('the runs are not known: ClickHouse does not answer at its address');
+    expect(out).toContain('the list of runs is not available: ClickHouse does not answer at its address');
     expect(out).not.toContain('secret');
     expect(JSON.parse((await command(env, 'status', '--json')).out)).toMatchObject({
       ...{ kafka: '127.0.0.1:1,127.0.0.1:2', api: null, unanswered: ['kafka', 'clickhouse'], runs: [] },

@@ -116,7 +116,7 @@ describe('views', () => {
     expect(text).toMatch(/^registry +http:\/\/r:8081$/m);
     expect(text).toMatch(/^ClickHouse +http:\/\/h:8123 {3}no answer$/m);
     expect(text).toMatch(/^API +not running$/m);
-    expect(text).toContain('the runs are not known: ClickHouse does not answer at its address');
+    expect(text).toContain('the list of runs is not available: ClickHouse does not answer at its address');
     expect(text).not.toContain('no runs yet');
   });
 

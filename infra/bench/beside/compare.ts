@@ -49,7 +49,7 @@ export function compare(bench: BenchName, old: readonly BenchTable[], fresh: rea
   });
 }
 
-/** A number and at most a unit: a cell that says what else was measured, as that of a step after a restart, is not a figure of its column. */
+/** A number with at most a unit. A cell with more words, such as the one about the step after a restart, is not a figure of its column. */
 const FIGURE = /^(-?[\d.]+)(?: ?[^\s\d]+)?$/;
 
 /** Throws when the table lacks this figure: a renamed column must not count as unchanged. */

@@ -20,7 +20,7 @@ export function renderStatus(status: StatusReport, showSecrets = false): string 
     ...(processes.length > 0 ? [`processes   ${processes.join(', ')}\n`] : []),
     ...(status.disk === null ? [] : [`disk        ${diskText(status.disk)}\n`, `kept        ${status.kept}\n`]),
     '\n',
-    status.runs_unknown === null ? renderRuns(status.runs) : `the runs are not known: ${status.runs_unknown}\n`,
+    status.runs_unknown === null ? renderRuns(status.runs) : `the list of runs is not available: ${status.runs_unknown}\n`,
     ...(status.api === null && status.runs.length > 0 ? ['\n`turnstream serve` opens them: REST, SQL and the live stream\n'] : []),
   ].join('');
 }

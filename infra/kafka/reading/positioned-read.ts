@@ -124,7 +124,10 @@ export class PositionedRead {
     const { first, end } = own;
     if (position < first) this.#reader.tellSkipped({ topic, partition, from: position, to: first }, this.#options.onSkipped);
     else if (position > end)
-      this.#reader.logger.warn({ topic, partition, position, end }, `records of ${at} that were read are gone; going on at its end`);
+      this.#reader.logger.warn(
+        { topic, partition, position, end },
+        `records of ${at} that were already read are gone; continuing at its end`,
+      );
     else return;
     const offset = Math.min(end, Math.max(first, position));
     this.#positions.set(at, offset);

@@ -92,7 +92,7 @@ interface SharedText {
 const keys = new TextCache();
 
 /** A record that is decoded lazily from its batch. It has few fields: those of a fetch outlive several garbage collections. */
-class LyingRecord extends PlacedRecord implements FetchedRecord {
+class LazyRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly #source: BatchSource;
@@ -141,8 +141,8 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
 
   get value(): Buffer | null {
     const shared = this.#shared;
-    if (shared?.text === undefined || shared.isApart) return this.#lyingValue();
-    shared.value ??= withText(this.#lyingValue() ?? empty, shared.reference.at, shared.text);
+    if (shared?.text === undefined || shared.isApart) return this.#valueInBatch();
+    shared.value ??= withText(this.#valueInBatch() ?? empty, shared.reference.at, shared.text);
     return shared.value;
   }
 
@@ -150,7 +150,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
     return this.#shared?.isApart === true ? this.#shared.text : undefined;
   }
 
-  #lyingValue(): Buffer | null {
+  #valueInBatch(): Buffer | null {
     const { cursor } = this.#source;
     cursor.at = this.#at;
     cursor.skip();
@@ -283,7 +283,7 @@ function decodeInto(records: FetchedRecord[], batch: RecordBatch, body: Buffer):
     cursor.at += 1;
     const timestamp = baseTimestamp + cursor.number();
     const offset = baseOffset + cursor.number();
-    const record = new LyingRecord(source, offset, appendTimestamp ?? timestamp);
+    const record = new LazyRecord(source, offset, appendTimestamp ?? timestamp);
     records.push(record);
     if (checkParts(cursor, end)) record.findReference();
     cursor.at = end;
