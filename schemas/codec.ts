@@ -2,6 +2,7 @@
 // Resolvers are made once per (writer id, reader), never per message.
 import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
+import { boundedArrays } from './bounded-arrays.ts';
 import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutBetween, layoutOf, type RecordLayout } from './layout.ts';
@@ -192,13 +193,14 @@ class LateEvent implements PlainBytes {
 }
 
 /** Parses one of our schemas. Every type has its own registry of names, so versions do not collide. */
-const parse = (schema: string, options?: Partial<avro.ForSchemaOptions>): avro.Type =>
-  avro.Type.forSchema(JSON.parse(schema) as avro.Schema, options);
+const parse = (schema: string, typeHook: avro.ForSchemaOptions['typeHook'] = boundedArrays): avro.Type =>
+  avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { typeHook });
 
 function viewOf(schema: string, fields: readonly string[]): avro.Type {
   const whole = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
   const schemaOfView = JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
-  return parse(schemaOfView, { typeHook: cachedStrings() });
+  const strings = cachedStrings();
+  return parse(schemaOfView, (part, options) => strings(part) ?? boundedArrays(part, options));
 }
 
 function makeWriter(parts: {

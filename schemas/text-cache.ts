@@ -2,6 +2,7 @@
 // record: a trainer that reads only such fields spends a third of its decoding on them. A fixed amount of memory: each text has one place,
 // determined by its last bytes, and replaces the text that was there.
 import avro from 'avsc';
+import type { Tap } from './bounded-arrays.ts';
 
 /** A power of two. */
 const PLACES = 4_096;
@@ -39,14 +40,6 @@ function placeOf(bytes: Buffer, start: number, end: number): number {
   let hash = end - start;
   for (let at = Math.max(start, end - HASHED); at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0;
   return (hash ^ (hash >>> 12)) & (PLACES - 1);
-}
-
-/** The position in the bytes that avsc decodes; its types do not declare it. */
-interface Tap {
-  readonly buf: Buffer;
-  pos: number;
-  readLong(): number;
-  readString(): string;
 }
 
 /** A type hook for avsc that reads every string of a schema through one cache. */
