@@ -2,7 +2,7 @@
 // Resolvers are made once per (writer id, reader), never per message.
 import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
-import { boundedArrays } from './bounded-arrays.ts';
+import { boundedTypes, type ValueBound } from './bounded-types.ts';
 import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutBetween, layoutOf, type RecordLayout } from './layout.ts';
@@ -64,6 +64,8 @@ interface SchemaReader {
   readonly schema: string;
   /** The layout of the newest schema; set for a type in `late`. */
   readonly layout: RecordLayout | undefined;
+  /** Of all types of the codec. */
+  readonly bound: ValueBound;
 }
 
 /**
@@ -86,22 +88,24 @@ export interface CodecOptions {
 
 export function createCodec(options: CodecOptions = {}): Codec {
   const idOf = options.idOf ?? contentId;
+  const bound: ValueBound = { end: 0 };
+  const typeHook = boundedTypes(bound);
   const readers = new Map<EventType, SchemaReader>();
   const typeByFullName = new Map<string, EventType>();
   for (const entry of publishedSchemas) {
     const latest = latestSchema(entry.name);
-    const avroType = parse(latest.schema);
+    const avroType = parse(latest.schema, typeHook);
     const view = options.view?.[entry.name];
-    const decoded = view === undefined ? avroType : viewOf(latest.schema, view);
+    const decoded = view === undefined ? avroType : viewOf(latest.schema, view, bound);
     const layout = options.late?.includes(entry.name) === true ? layoutOf(latest.schema) : undefined;
-    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout });
+    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout, bound });
     typeByFullName.set(fullNameOf(entry), entry.name);
   }
   const writers = new Map<number, SchemaWriter | 'incompatible'>();
 
   function learn(schemaId: number, schema: string): boolean {
     if (writers.has(schemaId)) return writers.get(schemaId) !== 'incompatible';
-    const writerType = parse(schema);
+    const writerType = parse(schema, typeHook);
     const type = typeByFullName.get(writerType.name ?? '');
     const reader = type === undefined ? undefined : readers.get(type);
     if (type === undefined || reader === undefined) return false;
@@ -193,14 +197,14 @@ class LateEvent implements PlainBytes {
 }
 
 /** Parses one of our schemas. Every type has its own registry of names, so versions do not collide. */
-const parse = (schema: string, typeHook: avro.ForSchemaOptions['typeHook'] = boundedArrays): avro.Type =>
+const parse = (schema: string, typeHook: avro.ForSchemaOptions['typeHook']): avro.Type =>
   avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { typeHook });
 
-function viewOf(schema: string, fields: readonly string[]): avro.Type {
+function viewOf(schema: string, fields: readonly string[], bound: ValueBound): avro.Type {
   const whole = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
   const schemaOfView = JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
-  const strings = cachedStrings();
-  return parse(schemaOfView, (part, options) => strings(part) ?? boundedArrays(part, options));
+  const [strings, others] = [cachedStrings(bound), boundedTypes(bound)];
+  return parse(schemaOfView, (part, options) => strings(part) ?? others(part, options));
 }
 
 function makeWriter(parts: {
@@ -221,7 +225,10 @@ function makeWriter(parts: {
   try {
     const resolver = writerType.equals(decoded) ? undefined : decoded.createResolver(writerType);
     const layout = reader.layout === undefined ? undefined : knownLayout(schema, reader.schema);
-    const read: SchemaWriter['read'] = (bytes, start, end) => checked(readBody({ bytes, start, end }, decoded, resolver));
+    const read: SchemaWriter['read'] = (bytes, start, end) => {
+      reader.bound.end = end;
+      return checked(readBody({ bytes, start, end }, decoded, resolver));
+    };
     return { type, read, ...(layout === undefined ? {} : { layout }) };
   } catch {
     return 'incompatible';

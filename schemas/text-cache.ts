@@ -2,7 +2,7 @@
 // record: a trainer that reads only such fields spends a third of its decoding on them. A fixed amount of memory: each text has one place,
 // determined by its last bytes, and replaces the text that was there.
 import avro from 'avsc';
-import type { Tap } from './bounded-arrays.ts';
+import type { Tap, ValueBound } from './bounded-types.ts';
 
 /** A power of two. */
 const PLACES = 4_096;
@@ -42,20 +42,16 @@ function placeOf(bytes: Buffer, start: number, end: number): number {
   return (hash ^ (hash >>> 12)) & (PLACES - 1);
 }
 
-/** A type hook for avsc that reads every string of a schema through one cache. */
-export function cachedStrings(): (schema: avro.Schema) => avro.Type | undefined {
+/** A type hook for avsc that reads every string of a schema through one cache. `bound` must be set before a value is decoded. */
+export function cachedStrings(bound: Readonly<ValueBound>): (schema: avro.Schema) => avro.Type | undefined {
   const cache = new TextCache();
 
   /** Avro's string. Its types are frozen, and avsc calls their functions without `this`. */
   class CachedStringType extends avro.types.StringType {
     _read(tap: Tap): string {
-      const before = tap.pos;
       const length = tap.readLong();
       const start = tap.pos;
-      if (length < 0 || start + length > tap.buf.length) {
-        tap.pos = before;
-        return tap.readString();
-      }
+      if (length < 0 || start + length > bound.end) throw new RangeError(`a text of ${length} bytes in ${bound.end - start} bytes`);
       tap.pos = start + length;
       return cache.read(tap.buf, start, tap.pos);
     }

@@ -1,6 +1,6 @@
 import avro from 'avsc';
 import { describe, expect, it } from 'vitest';
-import { boundedArrays } from './bounded-arrays.ts';
+import { boundedTypes } from './bounded-types.ts';
 import { createCodec } from './codec.ts';
 import { frame } from './framing.ts';
 import { publishedSchemas, type EventType } from './generated/events.ts';
@@ -21,6 +21,17 @@ const codecs = [
 ];
 
 describe('counts in the bytes of a value', () => {
+  it('do not reach into the bytes after it', () => {
+    const tail = Buffer.alloc(1_000);
+    for (const type of [{ type: 'array', items: 'string' }, 'string', 'bytes'] satisfies avro.Schema[]) {
+      const bound = { end: 0 };
+      const bounded = avro.Type.forSchema(type, { typeHook: boundedTypes(bound) });
+      const bytes = Buffer.concat([longs.toBuffer(500), tail]);
+      bound.end = 400;
+      expect(() => bounded.decode(bytes)).toThrow(RangeError);
+    }
+  });
+
   it.each(publishedSchemas.map((entry) => [`${entry.name} v${entry.version}`, entry] as const))(
     'do not keep the reader of %s busy, wherever they are',
     (_, { name, schema }) => {
@@ -55,6 +66,8 @@ function emptyValue(type: avro.Type): unknown {
   return type.typeName === 'boolean' ? false : 0;
 }
 
+const typeHook = boundedTypes({ end: Infinity });
+
 describe('a bounded type', () => {
   const schema: avro.Schema = {
     type: 'record',
@@ -66,8 +79,8 @@ describe('a bounded type', () => {
     ],
   };
   const plain = avro.Type.forSchema(schema);
-  const bounded = avro.Type.forSchema(schema, { typeHook: boundedArrays });
-  const part = avro.Type.forSchema({ type: 'record', name: 'All', fields: [{ name: 'last', type: 'int' }] }, { typeHook: boundedArrays });
+  const bounded = avro.Type.forSchema(schema, { typeHook });
+  const part = avro.Type.forSchema({ type: 'record', name: 'All', fields: [{ name: 'last', type: 'int' }] }, { typeHook });
 
   it('reads and skips what the plain type wrote', () => {
     for (let time = 0; time < 50; time += 1) {
