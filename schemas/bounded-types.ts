@@ -2,13 +2,13 @@
 // many bytes as a length demands: a single record of fifty bytes would keep a reader busy for minutes, or take all of its memory. Values
 // are decoded in place, so the bytes after a value are those of other records.
 import avro from 'avsc';
+import type { TextCache } from './text-cache.ts';
 
 /** The position in the bytes that avsc decodes; its types do not declare it. */
-export interface Tap {
+interface Tap {
   readonly buf: Buffer;
   pos: number;
   readLong(): number;
-  readString(): string;
   readBytes(): Buffer;
 }
 
@@ -26,14 +26,8 @@ interface ItemType {
 
 /** Every item of a published schema takes at least one byte. */
 function checkLength(length: number, tap: Tap, bound: Readonly<ValueBound>): void {
-  if (length > bound.end - tap.pos) throw new RangeError(`${length} items or bytes in ${Math.max(0, bound.end - tap.pos)} bytes`);
-}
-
-/** Checks the length of the text or bytes at the position, which stays where it is. */
-function checkNext(tap: Tap, bound: Readonly<ValueBound>): void {
-  const before = tap.pos;
-  checkLength(tap.readLong(), tap, bound);
-  tap.pos = before;
+  if (length < 0 || length > bound.end - tap.pos)
+    throw new RangeError(`${length} items or bytes in ${Math.max(0, bound.end - tap.pos)} bytes`);
 }
 
 /** Skips blocks of items; a negative count precedes the size of its block in bytes. */
@@ -41,7 +35,7 @@ function skipBlocks(tap: Tap, bound: Readonly<ValueBound>, skipItem: () => void)
   for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
     if (count < 0) {
       const size = tap.readLong();
-      if (size < 0) throw new RangeError(`a block of ${size} bytes`);
+      checkLength(size, tap, bound);
       tap.pos += size;
       continue;
     }
@@ -50,8 +44,11 @@ function skipBlocks(tap: Tap, bound: Readonly<ValueBound>, skipItem: () => void)
   }
 }
 
-/** A type hook for avsc. `bound` must be set before a value is decoded. */
-export function boundedTypes(bound: Readonly<ValueBound>): TypeHook {
+/** A type hook for avsc. `bound` must be set before a value is decoded. Texts are read through `cache`, if there is one. */
+export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): TypeHook {
+  const textOf = (bytes: Buffer, start: number, end: number): string =>
+    cache === undefined ? bytes.toString('utf8', start, end) : cache.read(bytes, start, end);
+
   /** avsc calls `_read` on the type or on a resolver, which have their items under the same name. */
   class BoundedArrayType extends avro.types.ArrayType {
     _read(this: { readonly itemsType: ItemType }, tap: Tap): unknown[] {
@@ -86,14 +83,19 @@ export function boundedTypes(bound: Readonly<ValueBound>): TypeHook {
 
   class BoundedStringType extends avro.types.StringType {
     _read(tap: Tap): string {
-      checkNext(tap, bound);
-      return tap.readString();
+      const length = tap.readLong();
+      checkLength(length, tap, bound);
+      const start = tap.pos;
+      tap.pos += length;
+      return textOf(tap.buf, start, tap.pos);
     }
   }
 
   class BoundedBytesType extends avro.types.BytesType {
     _read(tap: Tap): Buffer {
-      checkNext(tap, bound);
+      const before = tap.pos;
+      checkLength(tap.readLong(), tap, bound);
+      tap.pos = before;
       return tap.readBytes();
     }
   }

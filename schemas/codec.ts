@@ -7,7 +7,7 @@ import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutBetween, layoutOf, type RecordLayout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
-import { cachedStrings } from './text-cache.ts';
+import { TextCache } from './text-cache.ts';
 
 /** An event of one of the types `T`, with that type, as read from the log. */
 export type DecodedOf<T extends EventType> = {
@@ -64,8 +64,6 @@ interface SchemaReader {
   readonly schema: string;
   /** The layout of the newest schema; set for a type in `late`. */
   readonly layout: RecordLayout | undefined;
-  /** Of all types of the codec. */
-  readonly bound: ValueBound;
 }
 
 /**
@@ -98,7 +96,7 @@ export function createCodec(options: CodecOptions = {}): Codec {
     const view = options.view?.[entry.name];
     const decoded = view === undefined ? avroType : viewOf(latest.schema, view, bound);
     const layout = options.late?.includes(entry.name) === true ? layoutOf(latest.schema) : undefined;
-    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout, bound });
+    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout });
     typeByFullName.set(fullNameOf(entry), entry.name);
   }
   const writers = new Map<number, SchemaWriter | 'incompatible'>();
@@ -109,7 +107,7 @@ export function createCodec(options: CodecOptions = {}): Codec {
     const type = typeByFullName.get(writerType.name ?? '');
     const reader = type === undefined ? undefined : readers.get(type);
     if (type === undefined || reader === undefined) return false;
-    writers.set(schemaId, makeWriter({ type, writerType, reader, schema }));
+    writers.set(schemaId, makeWriter({ type, writerType, reader, schema, bound }));
     return writers.get(schemaId) !== 'incompatible';
   }
   for (const entry of publishedSchemas) learn(idOf(entry.schema), entry.schema);
@@ -155,9 +153,11 @@ interface NewestWriter {
 
 function eventIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, newest: NewestWriter | undefined): DecodedEvent {
   const { layout, type, read } = writer;
-  if (layout === undefined) return asPlain(type, read(bytes, start, end), newest);
-  const value = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
-  return layout.fits(value, FRAME_BYTES) ? lateEvent(writer, value, layout) : asPlain(type, read(value, 0, value.length), newest);
+  if (layout !== undefined) {
+    const value = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+    if (layout.fits(value, FRAME_BYTES)) return lateEvent(writer, value, layout);
+  }
+  return asPlain(type, read(bytes, start, end), newest);
 }
 
 /** An event whose value is not in plain form. For a type that is decoded lazily, it is encoded again in plain form. */
@@ -203,8 +203,7 @@ const parse = (schema: string, typeHook: avro.ForSchemaOptions['typeHook']): avr
 function viewOf(schema: string, fields: readonly string[], bound: ValueBound): avro.Type {
   const whole = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
   const schemaOfView = JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
-  const [strings, others] = [cachedStrings(bound), boundedTypes(bound)];
-  return parse(schemaOfView, (part, options) => strings(part) ?? others(part, options));
+  return parse(schemaOfView, boundedTypes(bound, new TextCache()));
 }
 
 function makeWriter(parts: {
@@ -212,8 +211,9 @@ function makeWriter(parts: {
   writerType: avro.Type;
   reader: SchemaReader;
   schema: string;
+  bound: ValueBound;
 }): SchemaWriter | 'incompatible' {
-  const { type, writerType, reader, schema } = parts;
+  const { type, writerType, reader, schema, bound } = parts;
   const { decoded } = reader;
   const fields = decoded instanceof avro.types.RecordType ? decoded.fields : [];
   const maybe = new Set(fields.filter((field) => field.defaultValue() === -1).map(({ name }) => name));
@@ -226,7 +226,7 @@ function makeWriter(parts: {
     const resolver = writerType.equals(decoded) ? undefined : decoded.createResolver(writerType);
     const layout = reader.layout === undefined ? undefined : knownLayout(schema, reader.schema);
     const read: SchemaWriter['read'] = (bytes, start, end) => {
-      reader.bound.end = end;
+      bound.end = end;
       return checked(readBody({ bytes, start, end }, decoded, resolver));
     };
     return { type, read, ...(layout === undefined ? {} : { layout }) };

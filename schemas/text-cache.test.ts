@@ -1,7 +1,8 @@
 import avro from 'avsc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cachedStrings, TextCache } from './text-cache.ts';
+import { boundedTypes } from './bounded-types.ts';
+import { TextCache } from './text-cache.ts';
 
 /** Many texts, few places: the last eight bytes, which determine the place, are often the same. */
 const anyText = fc.oneof(
@@ -48,7 +49,7 @@ describe('a type with cached strings', () => {
     ],
   };
   const plain = avro.Type.forSchema(schema);
-  const cached = avro.Type.forSchema(schema, { typeHook: cachedStrings({ end: Infinity }) });
+  const cached = avro.Type.forSchema(schema, { typeHook: boundedTypes({ end: Infinity }, new TextCache()) });
   const resolver = cached.createResolver(plain);
 
   it('reads what was written, directly and through a resolver', () => {
@@ -63,7 +64,7 @@ describe('a type with cached strings', () => {
 
   it('refuses a text that continues after the value, or has a negative length', () => {
     const bound = { end: 0 };
-    const text = avro.Type.forSchema('string', { typeHook: cachedStrings(bound) });
+    const text = avro.Type.forSchema('string', { typeHook: boundedTypes(bound, new TextCache()) });
     const read = (bytes: Buffer, end: number): unknown => {
       bound.end = end;
       return text.decode(bytes);

@@ -1,8 +1,6 @@
 // Texts that many records share, such as the ids of a run, a group, or a trajectory, are turned into strings once instead of once per
 // record: a trainer that reads only such fields spends a third of its decoding on them. A fixed amount of memory: each text has one place,
 // determined by its last bytes, and replaces the text that was there.
-import avro from 'avsc';
-import type { Tap, ValueBound } from './bounded-types.ts';
 
 /** A power of two. */
 const PLACES = 4_096;
@@ -40,22 +38,4 @@ function placeOf(bytes: Buffer, start: number, end: number): number {
   let hash = end - start;
   for (let at = Math.max(start, end - HASHED); at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0;
   return (hash ^ (hash >>> 12)) & (PLACES - 1);
-}
-
-/** A type hook for avsc that reads every string of a schema through one cache. `bound` must be set before a value is decoded. */
-export function cachedStrings(bound: Readonly<ValueBound>): (schema: avro.Schema) => avro.Type | undefined {
-  const cache = new TextCache();
-
-  /** Avro's string. Its types are frozen, and avsc calls their functions without `this`. */
-  class CachedStringType extends avro.types.StringType {
-    _read(tap: Tap): string {
-      const length = tap.readLong();
-      const start = tap.pos;
-      if (length < 0 || start + length > bound.end) throw new RangeError(`a text of ${length} bytes in ${bound.end - start} bytes`);
-      tap.pos = start + length;
-      return cache.read(tap.buf, start, tap.pos);
-    }
-  }
-
-  return (schema) => (schema === 'string' ? new CachedStringType() : undefined);
 }

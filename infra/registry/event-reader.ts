@@ -1,7 +1,7 @@
 // Decodes records to events. A schema id that the codec does not know is looked up in the registry, and the result is cached, also a
 // negative one, so that a flood of foreign records costs one lookup per second instead of one each. A record that was retried from
 // dead-letters is always looked up: its schema has probably been registered since.
-import type { Codec, DecodeResult } from '../../schemas/codec.ts';
+import type { Codec, DecodeResult, ValuePlace } from '../../schemas/codec.ts';
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
@@ -33,26 +33,24 @@ export function createEventReader(
     unknownSince.set(id, clock.monotonic());
   }
 
-  async function readUnknown(record: LogRecord, value: Buffer, id: number): Promise<EventRead> {
+  async function readUnknown(record: LogRecord, { bytes, start, end }: ValuePlace, id: number): Promise<EventRead> {
     if (LETTER_HEADER in record.headers || !isUnknown(id)) await learn(id);
-    return resultOf(record, codec.decode(value));
+    return resultOf(record, codec.decode(bytes, start, end));
   }
 
   return {
     read(record) {
-      const place = record.placeOfValue?.();
-      if (place !== undefined) {
-        const decoded = codec.decode(place.bytes, place.start, place.end);
-        if (decoded.ok || decoded.reason !== 'unknown_schema') return resultOf(record, decoded);
-      }
-      const { value } = record;
-      if (value === null) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
-      const decoded = codec.decode(value);
+      const place = record.placeOfValue?.() ?? wholeOf(record.value);
+      if (place === undefined) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
+      const decoded = codec.decode(place.bytes, place.start, place.end);
       if (decoded.ok || decoded.reason !== 'unknown_schema' || decoded.schemaId === undefined) return resultOf(record, decoded);
-      return readUnknown(record, value, decoded.schemaId);
+      return readUnknown(record, place, decoded.schemaId);
     },
   };
 }
+
+const wholeOf = (value: Buffer | null): ValuePlace | undefined =>
+  value === null ? undefined : { bytes: value, start: 0, end: value.length };
 
 /** A text that is not a valid schema counts as missing. */
 function learnt(codec: Codec, id: number, schema: string): boolean {

@@ -48,7 +48,7 @@ function decodeHeader(cursor: Cursor, previous: Header | undefined): Header {
 }
 
 /** Whether the bytes at `start` are these. Compares from the end, where values usually differ. */
-export function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
+function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
   for (let index = expected.length - 1; index >= 0; index -= 1) if (bytes[start + index] !== expected[index]) return false;
   return true;
 }

@@ -11,7 +11,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { decompress } from './compression.ts';
-import { decodeHeaders, isAt, type Header } from './headers.ts';
+import { decodeHeaders, type Header } from './headers.ts';
 import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from './text-reference.ts';
 
 const BATCH_HEADER_BYTES = 61;
@@ -302,7 +302,7 @@ function checkParts(cursor: Cursor, end: number): boolean {
   cursor.skip();
   for (let count = cursor.number(); count > 0 && cursor.at <= end; count -= 1) {
     const length = cursor.number();
-    refers ||= length === textHeaderBytes.length && isAt(cursor.bytes, cursor.at, textHeaderBytes);
+    refers ||= length === textHeaderBytes.length && cursor.isAt(textHeaderBytes);
     if (length > 0) cursor.at += length;
     cursor.skip();
   }
