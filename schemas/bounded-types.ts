@@ -30,42 +30,63 @@ function checkLength(length: number, tap: Tap, bound: Readonly<ValueBound>): voi
     throw new RangeError(`${length} items or bytes in ${Math.max(0, bound.end - tap.pos)} bytes`);
 }
 
-/** Skips blocks of items; a negative count precedes the size of its block in bytes. */
-function skipBlocks(tap: Tap, bound: Readonly<ValueBound>, skipItem: () => void): void {
-  for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
-    if (count < 0) {
-      const size = tap.readLong();
-      checkLength(size, tap, bound);
-      tap.pos += size;
-      continue;
-    }
-    checkLength(count, tap, bound);
-    for (let left = count; left > 0; left -= 1) skipItem();
+/** Skips blocks that give their size in bytes, and returns the number of items of the next other block; 0 at the end. */
+function nextBlock(tap: Tap, bound: Readonly<ValueBound>): number {
+  for (;;) {
+    const count = tap.readLong();
+    checkLength(Math.abs(count), tap, bound);
+    if (count >= 0) return count;
+    const size = tap.readLong();
+    checkLength(size, tap, bound);
+    tap.pos += size;
   }
+}
+
+function boundedString(bound: Readonly<ValueBound>): avro.Type {
+  class BoundedStringType extends avro.types.StringType {
+    _read(tap: Tap): string {
+      const length = tap.readLong();
+      checkLength(length, tap, bound);
+      const start = tap.pos;
+      tap.pos += length;
+      return tap.buf.toString('utf8', start, tap.pos);
+    }
+  }
+  return new BoundedStringType();
+}
+
+function cachedString(bound: Readonly<ValueBound>, cache: TextCache): avro.Type {
+  class CachedStringType extends avro.types.StringType {
+    _read(tap: Tap): string {
+      const length = tap.readLong();
+      checkLength(length, tap, bound);
+      const start = tap.pos;
+      tap.pos += length;
+      return cache.read(tap.buf, start, tap.pos);
+    }
+  }
+  return new CachedStringType();
 }
 
 /** A type hook for avsc. `bound` must be set before a value is decoded. Texts are read through `cache`, if there is one. */
 export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): TypeHook {
-  const textOf = (bytes: Buffer, start: number, end: number): string =>
-    cache === undefined ? bytes.toString('utf8', start, end) : cache.read(bytes, start, end);
-
   /** avsc calls `_read` on the type or on a resolver, which have their items under the same name. */
   class BoundedArrayType extends avro.types.ArrayType {
     _read(this: { readonly itemsType: ItemType }, tap: Tap): unknown[] {
-      const items: unknown[] = [];
-      for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
+      let items: unknown[] | undefined;
+      for (let count = tap.readLong(), at = 0; count !== 0; count = tap.readLong()) {
         if (count < 0) tap.readLong(); // the size of the block
-        checkLength(Math.abs(count), tap, bound);
-        for (let left = Math.abs(count); left > 0; left -= 1) items.push(this.itemsType._read(tap));
+        let left = Math.abs(count);
+        checkLength(left, tap, bound);
+        items ??= new Array<unknown>(left); // of the right size: an array that grows takes room for 17 items at once
+        for (; left > 0; left -= 1) items[at++] = this.itemsType._read(tap);
       }
-      return items;
+      return items ?? [];
     }
 
     _skip(tap: Tap): void {
       const items = this.itemsType as unknown as ItemType;
-      skipBlocks(tap, bound, () => {
-        items._skip(tap);
-      });
+      for (let left = nextBlock(tap, bound); left > 0; left = nextBlock(tap, bound)) for (; left > 0; left -= 1) items._skip(tap);
     }
   }
 
@@ -73,21 +94,12 @@ export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): Ty
   class BoundedMapType extends avro.types.MapType {
     _skip(tap: Tap): void {
       const values = this.valuesType as ItemType;
-      skipBlocks(tap, bound, () => {
-        const length = tap.readLong();
-        tap.pos += Math.max(0, length);
-        values._skip(tap);
-      });
-    }
-  }
-
-  class BoundedStringType extends avro.types.StringType {
-    _read(tap: Tap): string {
-      const length = tap.readLong();
-      checkLength(length, tap, bound);
-      const start = tap.pos;
-      tap.pos += length;
-      return textOf(tap.buf, start, tap.pos);
+      for (let left = nextBlock(tap, bound); left > 0; left = nextBlock(tap, bound))
+        for (; left > 0; left -= 1) {
+          const length = tap.readLong();
+          tap.pos += Math.max(0, length);
+          values._skip(tap);
+        }
     }
   }
 
@@ -101,7 +113,7 @@ export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): Ty
   }
 
   return (schema, options) => {
-    if (schema === 'string') return new BoundedStringType();
+    if (schema === 'string') return cache === undefined ? boundedString(bound) : cachedString(bound, cache);
     if (schema === 'bytes') return new BoundedBytesType();
     const { type } = schema as { readonly type?: unknown };
     if (type === 'array') return new BoundedArrayType(schema, options);

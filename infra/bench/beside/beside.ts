@@ -16,7 +16,7 @@ const { values: flags } = parseArgs({
   options: {
     against: { type: 'string', default: '' },
     bench: { type: 'string', default: '' },
-    flags: { type: 'string', default: '' },
+    flags: { type: 'string', multiple: true, default: [] },
     'flags-here': { type: 'string', default: '' },
     rounds: { type: 'string', default: '2' },
     tolerance: { type: 'string', default: '3' },
@@ -28,7 +28,8 @@ const { values: flags } = parseArgs({
 const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.keys(figuresOf).join('|')}> [flags]
 
   --against R       the older revision (a commit, tag or branch)
-  --flags="…"       what both benches are called with, for example --flags="--records 1000000 --rounds 1"
+  --flags="…"       what both benches are called with, for example --flags="--records 1000000 --rounds 1"; given several
+                    times, the pairs of runs use them in turn
   --flags-here="…"  further flags for this revision, for inputs that the older one had without a flag
   --rounds N        pairs of runs; the older one goes first in odd rounds (2)
   --tolerance P     percent by which a figure may be worse (3)
@@ -58,9 +59,19 @@ function checkOut(revision: string, into: string): string {
   return tree;
 }
 
+/** What both benches are called with in a round. */
+const flagsOf = (round: number): string => flags.flags[(round - 1) % flags.flags.length] ?? '';
+
+interface BesideRun {
+  readonly tree: string;
+  readonly bench: BenchName;
+  readonly round: number;
+  readonly out: string;
+}
+
 /** Runs the built bench of a tree; a target that the bench itself misses is ignored here. */
-async function run(tree: string, bench: BenchName, out: string): Promise<BenchTable> {
-  const asked = tree === root ? `${flags.flags} ${flags['flags-here']}` : flags.flags;
+async function run({ tree, bench, round, out }: BesideRun): Promise<BenchTable> {
+  const asked = tree === root ? `${flagsOf(round)} ${flags['flags-here']}` : flagsOf(round);
   const given = ['dist/infra/bench/main.js', bench, ...asked.split(' ').filter((word) => word !== ''), '--out', out];
   if (bench === 'api') await duringTraining(tree, `${out}-home`, (url) => ended(tree, [...given, '--url', url]));
   else await ended(tree, given);
@@ -85,7 +96,7 @@ async function measure(bench: BenchName, scratch: string): Promise<readonly Benc
     ];
     for (const { name, tree, tables } of round % 2 === 1 ? turns : turns.reverse()) {
       say(`round ${round}: ${bench}, ${name}`);
-      tables.push(await run(tree, bench, join(scratch, `${name}-${round}`)));
+      tables.push(await run({ tree, bench, round, out: join(scratch, `${name}-${round}`) }));
     }
   }
   return compare(bench, old, fresh);
@@ -104,7 +115,7 @@ function reportOf(bench: BenchName, compared: readonly BenchComparison[]): Bench
     parameters: {
       against: commitOf(flags.against),
       rounds: flags.rounds,
-      flags: flags.flags || 'none',
+      flags: flags.flags.join(' | ') || 'none',
       'flags here': flags['flags-here'] || 'none',
     },
     table: {
