@@ -68,6 +68,13 @@ function cachedString(bound: Readonly<ValueBound>, cache: TextCache): avro.Type 
   return new CachedStringType();
 }
 
+/** Most lists of a turn are empty, and a single byte. */
+function skipEmpty(tap: Tap): boolean {
+  if (tap.buf[tap.pos] !== 0) return false;
+  tap.pos += 1;
+  return true;
+}
+
 /** A type hook for avsc. `bound` must be set before a value is decoded. Texts are read through `cache`, if there is one. */
 export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): TypeHook {
   /** avsc calls `_read` on the type or on a resolver, which have their items under the same name. */
@@ -85,6 +92,7 @@ export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): Ty
     }
 
     _skip(tap: Tap): void {
+      if (skipEmpty(tap)) return;
       const items = this.itemsType as unknown as ItemType;
       for (let left = nextBlock(tap, bound); left > 0; left = nextBlock(tap, bound)) for (; left > 0; left -= 1) items._skip(tap);
     }

@@ -50,6 +50,7 @@ export interface Codec {
 
 interface SchemaWriter {
   readonly type: EventType;
+  readonly reader: SchemaReader;
   /** Decodes the body after the frame of the value from `start` to `end`. */
   readonly read: (bytes: Buffer, start: number, end: number) => unknown;
   /** Set for a type in `late`, unless the writer's schema is too different from the newest one. */
@@ -99,7 +100,7 @@ export function createCodec(options: CodecOptions = {}): Codec {
     readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout });
     typeByFullName.set(fullNameOf(entry), entry.name);
   }
-  const writers = new Map<number, SchemaWriter | 'incompatible'>();
+  const writers: SchemaWriters = new Map();
 
   function learn(schemaId: number, schema: string): boolean {
     if (writers.has(schemaId)) return writers.get(schemaId) !== 'incompatible';
@@ -111,13 +112,6 @@ export function createCodec(options: CodecOptions = {}): Codec {
     return writers.get(schemaId) !== 'incompatible';
   }
   for (const entry of publishedSchemas) learn(idOf(entry.schema), entry.schema);
-
-  const newestOf = (reader: SchemaReader | undefined): NewestWriter | undefined => {
-    const newest = reader === undefined ? undefined : writers.get(reader.id);
-    return reader?.layout === undefined || newest === undefined || newest === 'incompatible'
-      ? undefined
-      : { writer: newest, reader, layout: reader.layout };
-  };
 
   return {
     encode(type, event) {
@@ -132,7 +126,10 @@ export function createCodec(options: CodecOptions = {}): Codec {
       if (writer === undefined) return failure('unknown_schema', schemaId, `schema id ${schemaId} is not known`);
       if (writer === 'incompatible') return failure('incompatible_schema', schemaId, `schema id ${schemaId} cannot be read as our type`);
       try {
-        return { ok: true, value: eventIn({ bytes, start, end }, writer, newestOf(readers.get(writer.type))) };
+        const { type, reader, read } = writer;
+        const event =
+          reader.layout === undefined ? { type, event: read(bytes, start, end) } : lateIn({ bytes, start, end }, writer, writers);
+        return { ok: true, value: event as DecodedEvent };
       } catch (cause) {
         return failure('undecodable', schemaId, cause);
       }
@@ -145,27 +142,25 @@ export function createCodec(options: CodecOptions = {}): Codec {
   };
 }
 
-interface NewestWriter {
-  readonly writer: SchemaWriter;
-  readonly reader: SchemaReader;
-  readonly layout: RecordLayout;
-}
+type SchemaWriters = Map<number, SchemaWriter | 'incompatible'>;
 
-function eventIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, newest: NewestWriter | undefined): DecodedEvent {
-  const { layout, type, read } = writer;
-  if (layout !== undefined) {
+/** The event of a type in `late`. */
+function lateIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, writers: SchemaWriters): DecodedEvent {
+  if (writer.layout !== undefined) {
     const value = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
-    if (layout.fits(value, FRAME_BYTES)) return lateEvent(writer, value, layout);
+    if (writer.layout.fits(value, FRAME_BYTES)) return lateEvent(writer, value, writer.layout);
   }
-  return asPlain(type, read(bytes, start, end), newest);
+  return inPlainForm(writer, writer.read(bytes, start, end), writers);
 }
 
-/** An event whose value is not in plain form. For a type that is decoded lazily, it is encoded again in plain form. */
-function asPlain(type: EventType, event: unknown, newest: NewestWriter | undefined): DecodedEvent {
-  if (newest === undefined) return { type, event } as DecodedEvent;
-  const { reader, writer, layout } = newest;
-  const plain = frame(reader.id, reader.avroType.toBuffer(event));
-  return layout.fits(plain, FRAME_BYTES) ? lateEvent(writer, plain, layout) : ({ type, event } as DecodedEvent);
+/** An event whose value is not in plain form, encoded again in plain form. */
+function inPlainForm({ type, reader }: SchemaWriter, event: unknown, writers: SchemaWriters): DecodedEvent {
+  const newest = writers.get(reader.id);
+  if (newest !== undefined && newest !== 'incompatible' && reader.layout !== undefined) {
+    const plain = frame(reader.id, reader.avroType.toBuffer(event));
+    if (reader.layout.fits(plain, FRAME_BYTES)) return lateEvent(newest, plain, reader.layout);
+  }
+  return { type, event } as DecodedEvent;
 }
 
 const lateEvent = (writer: SchemaWriter, value: Buffer, layout: RecordLayout): DecodedEvent =>
@@ -229,7 +224,7 @@ function makeWriter(parts: {
       bound.end = end;
       return checked(readBody({ bytes, start, end }, decoded, resolver));
     };
-    return { type, read, ...(layout === undefined ? {} : { layout }) };
+    return { type, reader, read, ...(layout === undefined ? {} : { layout }) };
   } catch {
     return 'incompatible';
   }
