@@ -10,6 +10,7 @@ import { describeEnvironment } from '../environment.ts';
 import { publish, whole, type BenchReport, type BenchTable } from '../report.ts';
 import { median } from '../statistics.ts';
 import { compare, figuresOf, type BenchName, type BenchComparison } from './compare.ts';
+import { foldPairs } from './fold-pairs.ts';
 import { duringTraining } from './training.ts';
 
 const { values: flags } = parseArgs({
@@ -25,7 +26,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.keys(figuresOf).join('|')}> [flags]
+const HELP = `npm run bench:beside -- --against <revision> --bench <fold|${Object.keys(figuresOf).join('|')}> [flags]
 
   --against R       the older revision (a commit, tag or branch)
   --flags="…"       what both benches are called with, for example --flags="--records 1000000 --rounds 1"; given several
@@ -38,7 +39,7 @@ const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.key
 
 const root = process.cwd();
 const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
-const isBench = (name: string): name is BenchName => name in figuresOf;
+const isBench = (name: string): name is BenchName | 'fold' => name === 'fold' || name in figuresOf;
 
 /** Checks out and builds the older revision, with the dependencies of its own lockfile. */
 function checkOut(revision: string, into: string): string {
@@ -85,9 +86,10 @@ async function ended(tree: string, args: readonly string[]): Promise<void> {
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
-async function measure(bench: BenchName, scratch: string): Promise<readonly BenchComparison[]> {
+async function measure(bench: BenchName | 'fold', scratch: string): Promise<readonly BenchComparison[]> {
   say(`building ${flags.against}`);
   const older = checkOut(flags.against, scratch);
+  if (bench === 'fold') return foldPairs({ older, newer: root, rounds: Number(flags.rounds), flags: flagsOf(1), say });
   const [old, fresh]: [BenchTable[], BenchTable[]] = [[], []];
   for (let round = 1; round <= Number(flags.rounds); round += 1) {
     const turns = [
@@ -102,14 +104,21 @@ async function measure(bench: BenchName, scratch: string): Promise<readonly Benc
   return compare(bench, old, fresh);
 }
 
-function reportOf(bench: BenchName, compared: readonly BenchComparison[]): BenchReport {
+const METHODS = {
+  fold:
+    'Each revision writes a topic. Then a reader process of either revision folds its topic in turns, on one machine; a round takes some seconds. ' +
+    'The columns are medians of the rounds, and the last one is the median of the ratios within a round.',
+  others: 'Both revisions run the bench in turns on the same machine; figures are medians of the runs.',
+} as const;
+
+function reportOf(bench: BenchName | 'fold', compared: readonly BenchComparison[]): BenchReport {
   const tolerance = Number(flags.tolerance) / 100;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const figure = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));
   return {
     name: `beside-${bench}`,
     title: `${bench}: this revision beside an older one`,
-    method: `Both revisions run \`npm run bench ${bench}\` in turns on the same machine; figures are medians of the runs.`,
+    method: bench === 'fold' ? METHODS.fold : METHODS.others,
     quick: false,
     environment: describeEnvironment(),
     parameters: {

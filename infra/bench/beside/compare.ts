@@ -12,10 +12,6 @@ interface PublishedFigure {
 }
 
 export const figuresOf = {
-  fold: [
-    { what: 'fold, 300 B, records/s', row: 'turnstream', column: '300 B, records/s', better: 'higher' },
-    { what: 'fold, 2,000 B, records/s', row: 'turnstream', column: '2000 B, records/s', better: 'higher' },
-  ],
   sink: [{ what: 'sink, rows/s', row: 'turnstream', column: 'rows/s', better: 'higher' }],
   latency: [
     { what: 'produced to selectable, p50, ms', row: '', column: 'p50', better: 'lower' },
