@@ -40,6 +40,7 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
     const type = String(reply.getHeader('content-type') ?? '');
     if (!isRead(request) || reply.statusCode !== 200) {
       end();
+      addVary(reply, 'accept-encoding');
       return compressed(request, reply, { body, coded: new Map(), type });
     }
     const answer: CachedAnswer = { body, etag: etagOf(body), contentType: type, coded: new Map() };
@@ -90,7 +91,6 @@ interface EncodedBody {
 }
 
 async function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, type }: EncodedBody): Promise<Buffer> {
-  addVary(reply, 'accept-encoding');
   if (body.length < MIN_COMPRESSED_BYTES || reply.hasHeader('content-encoding') || isPacked(type)) return body;
   const coding = codingOf(request.headers['accept-encoding']);
   if (coding === 'identity') return body;
