@@ -104,12 +104,10 @@ interface Shared {
   readonly ring: KeyRing;
 }
 
-/** Hooks that wait for nothing call `done`, because a promise for each request and hook would cost more than they do. */
 function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { methods, ring }: Shared): void {
   const { logger, metrics } = options;
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request));
-    done();
   });
   const origins = options.corsOrigins ?? [];
   allowOrigins(app, origins, methods);
@@ -119,16 +117,15 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
   });
   const { dashboardToken = '' } = options;
   if (dashboardToken !== '') takeTickets(app, ring, dashboardToken);
-  app.addHook('onRequest', (request, reply, done) => {
-    done(request.is404 ? refusalOf(request, reply, methods) : undefined);
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) refuseRoute(request, reply, methods);
   });
   shapeAnswers(app, { freshMs: options.freshMs ?? 0 });
-  app.addHook('onResponse', (request, reply, done) => {
+  app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     metrics.count('api_requests_total', { route, status: String(reply.statusCode) });
     metrics.observe('api_request_seconds', { route }, reply.elapsedTime / 1_000);
     logger.debug({ request_id: request.id, method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'a request');
-    done();
   });
   app.setErrorHandler((error, request, reply) => {
     sendProblem({ error, request, reply, logger });
@@ -136,15 +133,15 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
 }
 
 /** Runs before a body is read, so that a request to an unknown route gets 404 and not an error about its body. */
-function refusalOf(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): PlatformError {
+function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): never {
   const path = request.url.split('?')[0] ?? '';
   const allowed = methods.of(path);
   // if the routes of this path take the method, a part of the path is invalid
   if (allowed.length === 0 || allowed.includes(request.method)) {
-    return new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
+    throw new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
   }
   reply.header('allow', allowed.join(', '));
-  return new PlatformError('METHOD_NOT_ALLOWED', `answering ${request.method} ${path}: this path takes ${allowed.join(', ')}`);
+  throw new PlatformError('METHOD_NOT_ALLOWED', `answering ${request.method} ${path}: this path takes ${allowed.join(', ')}`);
 }
 
 /** Headers of every response, including those that no hook runs for. */
