@@ -42,13 +42,19 @@ function nextBlock(tap: Tap, bound: Readonly<ValueBound>): number {
   }
 }
 
+/** Skips a text and returns the position of its first byte. */
+function skipText(tap: Tap, bound: Readonly<ValueBound>): number {
+  const length = tap.readLong();
+  checkLength(length, tap, bound);
+  const start = tap.pos;
+  tap.pos += length;
+  return start;
+}
+
 function boundedString(bound: Readonly<ValueBound>): avro.Type {
   class BoundedStringType extends avro.types.StringType {
     _read(tap: Tap): string {
-      const length = tap.readLong();
-      checkLength(length, tap, bound);
-      const start = tap.pos;
-      tap.pos += length;
+      const start = skipText(tap, bound);
       return tap.buf.toString('utf8', start, tap.pos);
     }
   }
@@ -58,10 +64,7 @@ function boundedString(bound: Readonly<ValueBound>): avro.Type {
 function cachedString(bound: Readonly<ValueBound>, cache: TextCache): avro.Type {
   class CachedStringType extends avro.types.StringType {
     _read(tap: Tap): string {
-      const length = tap.readLong();
-      checkLength(length, tap, bound);
-      const start = tap.pos;
-      tap.pos += length;
+      const start = skipText(tap, bound);
       return cache.read(tap.buf, start, tap.pos);
     }
   }
