@@ -13,6 +13,7 @@ const { values: flags } = parseArgs({
   options: {
     url: { type: 'string', default: 'http://127.0.0.1:8787' },
     run: { type: 'string' },
+    query: { type: 'string', default: '' },
     connections: { type: 'string', default: '50' },
     seconds: { type: 'string', default: '30' },
     out: { type: 'string' },
@@ -27,6 +28,8 @@ interface ResponseTimes {
   readonly ms: readonly number[];
   readonly others: number;
   readonly seconds: number;
+  /** Sum of the bodies of all responses. */
+  readonly bytes: number;
 }
 
 /** One connection that repeats one request; it counts bytes without parsing them, to cost little. */
@@ -36,6 +39,8 @@ class RequestLane {
   #left = 0;
   #head = '';
   #status = 0;
+  /** Sum of the bodies of its responses. */
+  bytes = 0;
   #answered: (status: number) => void = () => undefined;
   #failed: (error: Error) => void = () => undefined;
 
@@ -75,6 +80,7 @@ class RequestLane {
       const length = /\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1];
       if (length === undefined) throw new Error(`an answer without a length: ${this.#head.slice(0, end)}`);
       this.#status = Number(this.#head.slice(9, 12));
+      this.bytes += Number(length);
       this.#left = Number(length) - (before + bytes.length - end - 4);
       this.#head = '';
     }
@@ -85,7 +91,7 @@ class RequestLane {
 /** Every connection sends the next request as soon as it has a response. */
 async function ask(url: URL, connections: number, forMs: number): Promise<ResponseTimes> {
   const ms: number[] = [];
-  let others = 0;
+  let [others, bytes] = [0, 0];
   const started = performance.now();
   const run = async (): Promise<void> => {
     const lane = new RequestLane(url);
@@ -93,10 +99,11 @@ async function ask(url: URL, connections: number, forMs: number): Promise<Respon
       if ((await lane.ask()) === 200) ms.push(performance.now() - from);
       else others += 1;
     }
+    bytes += lane.bytes;
     lane.end();
   };
   await Promise.all(Array.from({ length: connections }, run));
-  return { ms, others, seconds: (performance.now() - started) / 1_000 };
+  return { ms, others, bytes, seconds: (performance.now() - started) / 1_000 };
 }
 
 interface SinkCounters {
@@ -121,10 +128,11 @@ async function main(): Promise<void> {
   const runs = (await (await fetch(new URL('/v1/runs?fields=run_id&limit=1', flags.url))).json()) as { items: { run_id: string }[] };
   const run = flags.run ?? runs.items[0]?.run_id ?? '';
   const url = new URL(`/v1/runs/${run}/steps`, flags.url);
+  url.search = flags.query;
   say(`asking for ${url.href} with ${connections} connections`);
   await ask(url, connections, WARM_MS);
   const before = await counters();
-  const { ms, others, seconds } = await ask(url, connections, forMs);
+  const { ms, others, bytes, seconds } = await ask(url, connections, forMs);
   const after = await counters();
   const rows = after.rows - before.rows;
   const cpuUs = ((after.cpu - before.cpu) * 1e6) / (ms.length + others);
@@ -135,16 +143,26 @@ async function main(): Promise<void> {
       title: 'Requests a second on the list of steps',
       method:
         `${connections} connections that are kept alive ask for the first page of the steps of a run, again and again, while the ` +
-        'sink of the same run writes. The client shares the processors with everything that it measures.',
+        'sink of the same run writes. The client shares the processors with everything that it measures. About half of a request is ' +
+        'writing its page to the socket, so rates are comparable only for pages of equal size.',
       quick: flags.quick,
       environment: describeEnvironment(),
-      parameters: { connections, seconds: Math.round(seconds), run },
+      parameters: { connections, seconds: Math.round(seconds), run, query: flags.query || 'none' },
       table: {
-        columns: ['requests/s', 'p50 ms', 'p99 ms', 'slowest ms', 'other answers', 'API CPU µs/request', 'rows/s of the sink meanwhile'],
+        columns: [
+          'requests/s',
+          'p50 ms',
+          'p99 ms',
+          'slowest ms',
+          'kB of a page',
+          'other answers',
+          'API CPU µs/request',
+          'rows/s of the sink meanwhile',
+        ],
         rows: [
           [
-            ...[whole(rate), percentile(ms, 0.5).toFixed(1), percentile(ms, 0.99).toFixed(1), percentile(ms, 1).toFixed(1), String(others)],
-            ...[whole(cpuUs), whole(rows / seconds)],
+            ...[whole(rate), percentile(ms, 0.5).toFixed(1), percentile(ms, 0.99).toFixed(1), percentile(ms, 1).toFixed(1)],
+            ...[(bytes / (ms.length + others) / 1_000).toFixed(1), String(others), whole(cpuUs), whole(rows / seconds)],
           ],
         ],
       },
@@ -160,5 +178,7 @@ async function main(): Promise<void> {
 }
 
 if (flags.help)
-  process.stdout.write('npm run bench api -- --url <api> [--run <run>] [--connections 50] [--seconds 30] [--quick] [--out <directory>]\n');
+  process.stdout.write(
+    'npm run bench api -- --url <api> [--run <run>] [--query <query>] [--connections 50] [--seconds 30] [--quick] [--out <directory>]\n',
+  );
 else await main();

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { foreignRequest } from '../lifecycle/doors.ts';
+import { syncHook } from './hooks.ts';
 import { mayUse, presentedKey, type Caller, type KeyRing, type Scope } from './keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { SESSION_HEADER, sessionIn } from './sessions.ts';
@@ -34,14 +35,17 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics
 export function guardAccess(app: FastifyInstance, options: AccessOptions): void {
   const { ring } = options;
   const limiter = createRateLimiter({ perSecond: options.perSecond, now: () => performance.now() });
-  app.addHook('onRequest', async (request, reply) => {
-    const foreign = foreignRequest(headersToCheck(request), options);
-    if (foreign !== undefined) throw foreign;
-    const { caller, refusal, bySession } = ring.open ? NOBODY : authorize(ring, request, sessionOf(request, options));
-    if (bySession === true) reply.header(SESSION_HEADER, 'signed-in');
-    if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
-    if (refusal !== undefined) throw refusal;
-  });
+  app.addHook(
+    'onRequest',
+    syncHook((request, reply) => {
+      const foreign = foreignRequest(headersToCheck(request), options);
+      if (foreign !== undefined) throw foreign;
+      const { caller, refusal, bySession } = ring.open ? NOBODY : authorize(ring, request, sessionOf(request, options));
+      if (bySession === true) reply.header(SESSION_HEADER, 'signed-in');
+      if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
+      if (refusal !== undefined) throw refusal;
+    }),
+  );
 }
 
 /** A link from another site may open a document, which contains no data; the requests of the document itself are of the same origin. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAnswerCache, type CachedAnswer } from './answer-cache.ts';
 import { addVary } from './vary.ts';
-import { codingOf, encode, MIN_COMPRESSED_BYTES, type Coding } from './codings.ts';
+import { codingOf, encode, MIN_COMPRESSED_BYTES } from './codings.ts';
 
 const CACHE_BYTES = 64_000_000;
 
@@ -13,39 +13,54 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
   const cache = createAnswerCache({ freshMs: options.freshMs, maxBytes: CACHE_BYTES, now: () => performance.now() });
   const leading = new WeakMap<FastifyRequest, (answer?: CachedAnswer) => void>();
   const shaped = new WeakSet<FastifyReply>();
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isRead(request)) return;
-    const entry = cache.enter(request.url);
-    if (entry.kind === 'lead') {
-      leading.set(request, entry.end);
-      reply.raw.once('close', () => {
-        entry.end();
-      });
+  const reuse = (request: FastifyRequest, reply: FastifyReply, answer: CachedAnswer): void => {
+    shaped.add(reply);
+    send(request, reply, answer);
+  };
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isRead(request)) {
+      done();
       return;
     }
-    const answer = entry.kind === 'found' ? entry.answer : await entry.flight;
-    if (answer === undefined) return;
-    shaped.add(reply);
-    if (entry.kind === 'found') reply.header('age', Math.floor(entry.ageMs / 1_000));
-    return send(request, reply, answer);
+    const entry = cache.enter(request.url);
+    switch (entry.kind) {
+      case 'found':
+        reply.header('age', Math.floor(entry.ageMs / 1_000));
+        reuse(request, reply, entry.answer);
+        break;
+      case 'wait':
+        void entry.flight.then((answer) => {
+          if (answer === undefined) done();
+          else reuse(request, reply, answer);
+        });
+        break;
+      case 'lead':
+        leading.set(request, entry.end);
+        reply.raw.once('close', () => {
+          entry.end();
+        });
+        done();
+    }
   });
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (shaped.has(reply)) return payload;
+  app.addHook('onSend', (request, reply, ...[payload, done]) => {
     const end = leading.get(request) ?? noone;
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
+    if (shaped.has(reply) || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) {
       end();
-      return payload;
+      done(null, payload);
+      return;
     }
     const body = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    const type = String(reply.getHeader('content-type') ?? '');
+    const contentType = String(reply.getHeader('content-type') ?? '');
     if (!isRead(request) || reply.statusCode !== 200) {
       end();
       addVary(reply, 'accept-encoding');
-      return compressed(request, reply, { body, coded: new Map(), type });
+      whenReady(compressed(request, reply, { body, coded: new Map(), contentType }), done);
+      return;
     }
-    const answer: CachedAnswer = { body, etag: etagOf(body), contentType: type, coded: new Map() };
+    const answer: CachedAnswer = { body, etag: etagOf(body), contentType, coded: new Map() };
     end(answer);
-    return describe(request, reply, answer) ? null : compressed(request, reply, { ...answer, type });
+    if (describe(request, reply, answer)) done(null, null);
+    else whenReady(compressed(request, reply, answer), done);
   });
 }
 
@@ -58,10 +73,22 @@ const NEVER_SHARED: ReadonlySet<string | undefined> = new Set(['/v1/live', '/v1/
 const isRead = (request: FastifyRequest): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && request.url.startsWith('/v1/') && !NEVER_SHARED.has(request.routeOptions.url);
 
-async function send(request: FastifyRequest, reply: FastifyReply, answer: CachedAnswer): Promise<FastifyReply> {
-  if (describe(request, reply, answer)) return reply.send();
+function send(request: FastifyRequest, reply: FastifyReply, answer: CachedAnswer): void {
+  if (describe(request, reply, answer)) {
+    void reply.send();
+    return;
+  }
   reply.type(answer.contentType);
-  return reply.send(await compressed(request, reply, { ...answer, type: answer.contentType }));
+  whenReady(compressed(request, reply, answer), (error, body) => void reply.send(error ?? body));
+}
+
+/** Calls back at once if a body needs no compression: a promise for each request costs more than all the rest of a response. */
+function whenReady(body: Buffer | Promise<Buffer>, done: (error: Error | null, body?: Buffer) => void): void {
+  if (Buffer.isBuffer(body)) done(null, body);
+  else
+    body.then((ready) => {
+      done(null, ready);
+    }, done);
 }
 
 /** Sets the headers of a response that can be revalidated. Returns true if the client already has it, so that no body is sent. */
@@ -84,21 +111,19 @@ export function holds(header: string | undefined, etag: string): boolean {
 
 const etagOf = (body: Buffer): string => `W/"${createHash('sha1').update(body).digest('base64url')}"`;
 
-interface EncodedBody {
-  readonly body: Buffer;
-  readonly coded: Map<Coding, Buffer>;
-  readonly type: string;
-}
+type EncodedBody = Omit<CachedAnswer, 'etag'>;
 
-async function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, type }: EncodedBody): Promise<Buffer> {
-  if (body.length < MIN_COMPRESSED_BYTES || reply.hasHeader('content-encoding') || isPacked(type)) return body;
+function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, contentType }: EncodedBody): Buffer | Promise<Buffer> {
+  if (body.length < MIN_COMPRESSED_BYTES || reply.hasHeader('content-encoding') || isPacked(contentType)) return body;
   const coding = codingOf(request.headers['accept-encoding']);
   if (coding === 'identity') return body;
-  const packed = coded.get(coding) ?? (await encode(body, coding));
-  coded.set(coding, packed);
-  reply.header('content-encoding', coding);
-  reply.header('content-length', packed.length);
-  return packed;
+  const packed = coded.get(coding);
+  const send = (bytes: Buffer): Buffer => {
+    coded.set(coding, bytes);
+    reply.headers({ 'content-encoding': coding, 'content-length': bytes.length });
+    return bytes;
+  };
+  return packed === undefined ? encode(body, coding).then(send) : send(packed);
 }
 
 /** Parquet and Arrow are already compressed. */

@@ -10,6 +10,7 @@ import type { Metrics } from '../../streams/core/telemetry.ts';
 import { guardAccess } from './access.ts';
 import { allowOrigins } from './cors.ts';
 import { shapeAnswers } from './answers.ts';
+import { syncHook } from './hooks.ts';
 import { createKeyRing, type KeyRing } from './keys.ts';
 import { listenError } from './listen-error.ts';
 import { watchMethods, type MethodTable } from './methods.ts';
@@ -106,9 +107,10 @@ interface Shared {
 
 function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { methods, ring }: Shared): void {
   const { logger, metrics } = options;
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(commonHeaders(request));
-  });
+  app.addHook(
+    'onRequest',
+    syncHook((request, reply) => void reply.headers(commonHeaders(request))),
+  );
   const origins = options.corsOrigins ?? [];
   allowOrigins(app, origins, methods);
   guardAccess(app, {
@@ -117,16 +119,22 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
   });
   const { dashboardToken = '' } = options;
   if (dashboardToken !== '') takeTickets(app, ring, dashboardToken);
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) refuseRoute(request, reply, methods);
-  });
+  app.addHook(
+    'onRequest',
+    syncHook((request, reply) => {
+      if (request.is404) refuseRoute(request, reply, methods);
+    }),
+  );
   shapeAnswers(app, { freshMs: options.freshMs ?? 0 });
-  app.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'none';
-    metrics.count('api_requests_total', { route, status: String(reply.statusCode) });
-    metrics.observe('api_request_seconds', { route }, reply.elapsedTime / 1_000);
-    logger.debug({ request_id: request.id, method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'a request');
-  });
+  app.addHook(
+    'onResponse',
+    syncHook((request, reply) => {
+      const route = request.routeOptions.url ?? 'none';
+      metrics.count('api_requests_total', { route, status: String(reply.statusCode) });
+      metrics.observe('api_request_seconds', { route }, reply.elapsedTime / 1_000);
+      logger.debug({ request_id: request.id, method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'a request');
+    }),
+  );
   app.setErrorHandler((error, request, reply) => {
     sendProblem({ error, request, reply, logger });
   });
