@@ -13,7 +13,6 @@ const { values: flags } = parseArgs({
   options: {
     url: { type: 'string', default: 'http://127.0.0.1:8787' },
     run: { type: 'string' },
-    query: { type: 'string', default: '' },
     connections: { type: 'string', default: '50' },
     seconds: { type: 'string', default: '30' },
     out: { type: 'string' },
@@ -128,7 +127,6 @@ async function main(): Promise<void> {
   const runs = (await (await fetch(new URL('/v1/runs?fields=run_id&limit=1', flags.url))).json()) as { items: { run_id: string }[] };
   const run = flags.run ?? runs.items[0]?.run_id ?? '';
   const url = new URL(`/v1/runs/${run}/steps`, flags.url);
-  url.search = flags.query;
   say(`asking for ${url.href} with ${connections} connections`);
   await ask(url, connections, WARM_MS);
   const before = await counters();
@@ -147,7 +145,7 @@ async function main(): Promise<void> {
         'writing its page to the socket, so rates are comparable only for pages of equal size.',
       quick: flags.quick,
       environment: describeEnvironment(),
-      parameters: { connections, seconds: Math.round(seconds), run, query: flags.query || 'none' },
+      parameters: { connections, seconds: Math.round(seconds), run },
       table: {
         columns: [
           'requests/s',
@@ -178,7 +176,5 @@ async function main(): Promise<void> {
 }
 
 if (flags.help)
-  process.stdout.write(
-    'npm run bench api -- --url <api> [--run <run>] [--query <query>] [--connections 50] [--seconds 30] [--quick] [--out <directory>]\n',
-  );
+  process.stdout.write('npm run bench api -- --url <api> [--run <run>] [--connections 50] [--seconds 30] [--quick] [--out <directory>]\n');
 else await main();

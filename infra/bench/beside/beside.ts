@@ -74,8 +74,7 @@ interface BesideRun {
 async function run({ tree, bench, round, out }: BesideRun): Promise<BenchTable> {
   const asked = tree === root ? `${flagsOf(round)} ${flags['flags-here']}` : flagsOf(round);
   const given = ['dist/infra/bench/main.js', bench, ...asked.split(' ').filter((word) => word !== ''), '--out', out];
-  // this tree sends the requests to both, so that they are the same and take the same time
-  if (bench === 'api') await duringTraining(tree, `${out}-home`, (url) => ended(root, [...given, '--url', url]));
+  if (bench === 'api') await duringTraining(tree, `${out}-home`, (url) => ended(tree, [...given, '--url', url]));
   else await ended(tree, given);
   const file = join(out, `${bench}.json`);
   if (!existsSync(file)) throw new Error(`the bench ${bench} of ${tree} wrote no report`);
