@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import './kafkajs.ts';
+import { withoutAborted } from './aborted-records.ts';
 
 interface LoggedRecord {
   readonly offset: number;
@@ -15,11 +14,6 @@ interface Aborted {
   readonly lastOffset: number;
   readonly producerId: string;
 }
-
-const withoutAborted = createRequire(import.meta.url)('kafkajs/src/consumer/filterAbortedMessages.js') as (fetched: {
-  readonly messages: readonly LoggedRecord[];
-  readonly abortedTransactions: readonly Aborted[] | null;
-}) => readonly LoggedRecord[];
 
 type ProducerAct = { readonly producer: number; readonly does: 'send' | 'send outside' | 'commit' | 'abort' };
 

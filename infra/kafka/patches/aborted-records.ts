@@ -5,15 +5,19 @@
 // committed. It also takes any record with the key 0x00000000 for the end of an aborted transaction, and delivers the records after it.
 // Upstream: not reported. The Java client sorts the list for the same reason: https://github.com/confluentinc/kafka/pull/145.
 import type { FetchedRecord } from '../records/record-batches.ts';
-import type { Patch } from './patch.ts';
 
-type FilteredRecord = Pick<FetchedRecord, 'offset' | 'key' | 'isControlRecord' | 'batchContext'>;
+interface FilteredRecord extends Pick<FetchedRecord, 'offset' | 'key' | 'isControlRecord'> {
+  readonly batchContext: Pick<FetchedRecord['batchContext'], 'producerId' | 'inTransaction'>;
+}
 
-interface Fetched<R extends FilteredRecord> {
+export interface FetchedTransactions {
+  /** In any order. kafkajs passes both fields as decimal numbers. */
+  readonly abortedTransactions?: readonly { readonly firstOffset: string; readonly producerId: string }[] | null | undefined;
+}
+
+interface Fetched<R extends FilteredRecord> extends FetchedTransactions {
   /** In the order of their offsets. */
   readonly messages: readonly R[];
-  /** In any order. kafkajs passes both fields as decimal numbers. */
-  readonly abortedTransactions?: readonly { readonly firstOffset: string; readonly producerId: string }[] | null;
 }
 
 /** Type in the key of the marker that ends an aborted transaction, after two bytes of version. */
@@ -22,8 +26,8 @@ const TYPE_AT = 2;
 
 const isAbortMarker = ({ isControlRecord, key }: FilteredRecord): boolean => isControlRecord && key?.readInt16BE(TYPE_AT) === ABORT;
 
-/** Markers remain: kafkajs filters them out next, and needs them for the position after the batch. */
-function withoutAborted<R extends FilteredRecord>({ messages, abortedTransactions }: Fetched<R>): readonly R[] {
+/** Markers remain: they are filtered out next. */
+export function withoutAborted<R extends FilteredRecord>({ messages, abortedTransactions }: Fetched<R>): readonly R[] {
   if (abortedTransactions === undefined || abortedTransactions === null || abortedTransactions.length === 0) return messages;
   const begins = abortedTransactions.map(({ firstOffset, producerId }) => ({ offset: Number(firstOffset), producerId }));
   begins.sort((a, b) => a.offset - b.offset);
@@ -39,5 +43,3 @@ function withoutAborted<R extends FilteredRecord>({ messages, abortedTransaction
     return record.isControlRecord || !inTransaction || !aborting.has(producerId);
   });
 }
-
-export const abortedRecordsPatch: Patch = { module: 'consumer/filterAbortedMessages.js', replace: () => withoutAborted };

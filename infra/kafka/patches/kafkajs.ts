@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
 import { compressLz4, decompress } from '../records/compression.ts';
-import { abortedRecordsPatch } from './aborted-records.ts';
+import { batchPatch } from './batch.ts';
 import { connectionPatch } from './connection.ts';
 import { fetchDecoderPatch } from './fetch-decoder.ts';
 import { consumerGroupPatch } from './consumer-group.ts';
@@ -32,7 +32,7 @@ function apply({ module: path, replace }: Patch): void {
 // in this order: later modules load earlier ones
 const patches: readonly Patch[] = [
   fetchDecoderPatch,
-  abortedRecordsPatch,
+  batchPatch,
   recordEncoderPatch,
   sendMessagesPatch,
   runnerPatch,

@@ -1,0 +1,39 @@
+// Selects the records of a fetched partition that a reader gets: those from the position on, without markers and aborted records.
+//
+// Reason: kafkajs makes two objects for each record to compare its offset with the position, which takes a reader that catches up more
+// time than its requests and responses do. Which records are aborted: see aborted-records.ts.
+// Upstream: not reported.
+import type { FetchedRecord } from '../records/record-batches.ts';
+import { withoutAborted, type FetchedTransactions } from './aborted-records.ts';
+import type { Patch } from './patch.ts';
+
+/** What kafkajs decoded of a partition, as far as this patch needs it. */
+interface FetchedPartition extends FetchedTransactions {
+  /** In the order of their offsets. */
+  readonly messages: readonly FetchedRecord[];
+}
+
+/** A batch of kafkajs, as far as this patch needs it. */
+interface KafkajsBatch {
+  rawMessages: readonly FetchedRecord[];
+  messagesWithinOffset: readonly FetchedRecord[];
+  messages: readonly FetchedRecord[];
+}
+
+type BatchClass = new (topic: string, position: string, partition: FetchedPartition) => KafkajsBatch;
+
+const batchOf = (Original: BatchClass): BatchClass =>
+  class extends Original {
+    constructor(topic: string, position: string, partition: FetchedPartition) {
+      super(topic, position, { ...partition, messages: [] });
+      const { messages, abortedTransactions } = partition;
+      const from = messages.findIndex(({ offset }) => offset >= Number(position));
+      this.rawMessages = messages;
+      this.messagesWithinOffset = from < 0 ? [] : messages.slice(from);
+      this.messages = withoutAborted({ messages: this.messagesWithinOffset, abortedTransactions }).filter(
+        ({ isControlRecord }) => !isControlRecord,
+      );
+    }
+  };
+
+export const batchPatch: Patch = { module: 'consumer/batch.js', replace: batchOf };
