@@ -3,15 +3,15 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import './kafkajs.ts';
 
-interface LoggedRecord {
+interface OffsetRecord {
   readonly offset: number;
   readonly key: null;
   readonly isControlRecord: boolean;
   readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
 }
 
-interface KafkajsBatch {
-  readonly messages: readonly LoggedRecord[];
+interface PatchedBatch {
+  readonly messages: readonly OffsetRecord[];
   isEmpty(): boolean;
   isEmptyDueToFiltering(): boolean;
   isEmptyIncludingFiltered(): boolean;
@@ -23,13 +23,13 @@ const Batch = createRequire(import.meta.url)('kafkajs/src/consumer/batch.js') as
   topic: string,
   position: string,
   partition: object,
-) => KafkajsBatch;
+) => PatchedBatch;
 
 const END = 1_000;
-const batchOf = (messages: readonly LoggedRecord[], position: number): KafkajsBatch =>
+const batchOf = (messages: readonly OffsetRecord[], position: number): PatchedBatch =>
   new Batch('topic', String(position), { partition: 0, highWatermark: String(END), abortedTransactions: null, messages });
 
-const record = (offset: number, isControlRecord = false): LoggedRecord => ({
+const record = (offset: number, isControlRecord = false): OffsetRecord => ({
   ...{ offset, key: null, isControlRecord },
   batchContext: { producerId: '1', inTransaction: isControlRecord },
 });
