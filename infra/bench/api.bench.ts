@@ -133,7 +133,8 @@ async function main(): Promise<void> {
   const { ms, others, bytes, seconds } = await ask(url, connections, forMs);
   const after = await counters();
   const rows = after.rows - before.rows;
-  const cpuUs = ((after.cpu - before.cpu) * 1e6) / (ms.length + others);
+  const asked = ms.length + others;
+  const cpuUs = ((after.cpu - before.cpu) * 1e6) / asked;
   const rate = ms.length / seconds;
   const met = await publish(
     {
@@ -160,7 +161,7 @@ async function main(): Promise<void> {
         rows: [
           [
             ...[whole(rate), percentile(ms, 0.5).toFixed(1), percentile(ms, 0.99).toFixed(1), percentile(ms, 1).toFixed(1)],
-            ...[(bytes / (ms.length + others) / 1_000).toFixed(1), String(others), whole(cpuUs), whole(rows / seconds)],
+            ...[(bytes / asked / 1_000).toFixed(1), String(others), whole(cpuUs), whole(rows / seconds)],
           ],
         ],
       },

@@ -27,7 +27,8 @@ const batchOf = (Original: BatchClass): BatchClass =>
     constructor(topic: string, position: string, partition: FetchedPartition) {
       super(topic, position, { ...partition, messages: [] });
       const { messages, abortedTransactions } = partition;
-      const from = messages.findIndex(({ offset }) => offset >= Number(position));
+      const first = Number(position);
+      const from = messages.findIndex(({ offset }) => offset >= first);
       this.rawMessages = messages;
       this.messagesWithinOffset = from < 0 ? [] : messages.slice(from);
       this.messages = withoutAborted({ messages: this.messagesWithinOffset, abortedTransactions }).filter(
