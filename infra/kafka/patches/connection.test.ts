@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -96,4 +97,29 @@ it('assembles responses from reads of any size, which all use the same buffer', 
       );
     }),
   );
+});
+
+it('assembles the responses of a socket, large ones directly', async () => {
+  const sizes = [10, 70_000, 65_528, 65_529, 900_000, 0, 3_000_000, 200, 262_144 + 65_536];
+  const expected = sizes.map((size, at) => responseOf(at, randomBytes(size)));
+  const server = createServer((socket) => socket.end(Buffer.concat(expected)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const connection = makeConnection((server.address() as AddressInfo).port);
+  const payloads = listen(connection);
+  const places = new Set<ArrayBufferLike>();
+  const process = connection.processData.bind(connection);
+  connection.processData = (bytes) => {
+    places.add(bytes.buffer);
+    process(bytes);
+  };
+  await connection.connect();
+  await expect.poll(() => payloads.length).toBe(sizes.length);
+  payloads.forEach(([id, body], at) => {
+    expect(id).toBe(at);
+    expect(body.equals(expected[at]?.subarray(8) ?? Buffer.alloc(0))).toBe(true);
+    if (body.length > 500_000) expect(places.has(body.buffer)).toBe(true);
+  });
+  await connection.disconnect();
 });
