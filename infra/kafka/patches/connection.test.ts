@@ -32,6 +32,15 @@ const makeConnection = (port: number): Connection =>
     socketFactory: plainSocket,
   });
 
+/** The port of a server that is closed when the test ends. */
+async function serve(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer(onConnection);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
 /** Number and body of each assembled response. */
 function listen(connection: Connection): readonly [number, Buffer][] {
   const payloads: [number, Buffer][] = [];
@@ -57,11 +66,7 @@ it.each([
   ['a large one', Buffer.concat([Buffer.from([0, 4, 0, 0]), Buffer.alloc(70_000)])],
 ])('discards the partial response that a lost connection left behind: a part of %s', async (_part, half) => {
   const sockets: Socket[] = [];
-  const server = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const connection = makeConnection((server.address() as AddressInfo).port);
+  const connection = makeConnection(await serve((socket) => void sockets.push(socket.on('error', () => undefined))));
   const payloads = listen(connection);
   await connection.connect();
   await expect.poll(() => sockets.length).toBe(1);
@@ -102,11 +107,7 @@ it('assembles responses from reads of any size, which all use the same buffer', 
 it('assembles the responses of a socket, large ones directly', async () => {
   const sizes = [10, 70_000, 65_528, 65_529, 900_000, 0, 3_000_000, 200, 262_144 + 65_536];
   const expected = sizes.map((size, at) => responseOf(at, randomBytes(size)));
-  const server = createServer((socket) => socket.end(Buffer.concat(expected)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const connection = makeConnection((server.address() as AddressInfo).port);
+  const connection = makeConnection(await serve((socket) => void socket.end(Buffer.concat(expected))));
   const payloads = listen(connection);
   const places = new Set<ArrayBufferLike>();
   const process = connection.processData.bind(connection);
