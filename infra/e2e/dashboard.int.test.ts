@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { deferred } from '../../streams/core/waiting.ts';
 import { dashboardFolder } from '../app/package-folder.ts';
 import { LONG_TURNS, longRun, longTrajectory, NEEDLE, SPIKE } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
@@ -225,6 +226,22 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator(`[data-turn="${LONG_TURNS - 2}"][aria-current=true]`).waitFor();
     expect(turnInAddress()).toBe(LONG_TURNS - 2);
     expect(await journey.barriers()).toEqual([]);
+  });
+
+  it('selects the turn that arrives at the top of a transcript, to where the reader has scrolled', async () => {
+    await open(`${trajectory}?view=transcript&turn=15000`);
+    const { page } = journey;
+    const arrival = deferred();
+    await page.route('**/turns?*', (route) => arrival.promise.then(() => route.continue()));
+    const pane = page.locator('.pane.transcript');
+    await pane.hover();
+    const scrollTop = () => pane.evaluate(({ scrollTop: top }: { readonly scrollTop: number }) => top);
+    await expect.poll(async () => (await page.mouse.wheel(0, -900), scrollTop())).toBe(0);
+    const firstLoaded = (await pane.locator('[data-turn]').first().getAttribute('data-turn')) ?? '';
+    await expect.poll(selected).toBe(firstLoaded);
+    arrival.resolve();
+    await expect.poll(async () => Number(await selected())).toBeLessThan(Number(firstLoaded));
+    await expect.poll(() => page.evaluate<boolean>(SELECTED_AT_TOP)).toBe(true);
   });
 
   it('finds a word in rows that are not rendered', async () => {

@@ -1,5 +1,6 @@
 // The place of the reader in a transcript: a turn and its distance from the top of the pane. Scrolling changes the place and then the
-// selection, at most ten times a second; another selection changes the place. When turns above arrive or leave, the place is restored.
+// selection, at most ten times a second; another selection changes the place. When turns above arrive or leave, the place is restored;
+// if the reader had scrolled up to where turns were loading, the turn that has arrived at the top is selected.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { ApiOutline } from '../data/shapes.ts';
 import type { VisibleRows } from '../kit/window.ts';
@@ -63,12 +64,27 @@ export function useReadingPlace(pane: { readonly current: HTMLElement | null }, 
     clearTimeout(timer.current);
     timer.current = undefined;
   };
+  const report = (): void => {
+    timer.current = undefined;
+    const host = pane.current;
+    const { outline: shown, at: before, onSelect } = latest.current;
+    if (host === null) return;
+    const to = placeOf(shown, endOf(host) ?? place.current.turn);
+    if (to === before) return;
+    reached.current = to;
+    onSelect(to);
+  };
+  const follow = (host: HTMLElement): void => {
+    place.current = placeIn(host) ?? place.current;
+    timer.current ??= setTimeout(report, REPORT_MS);
+  };
   const settle = (): void => {
     const host = pane.current;
     if (host === null) return;
     const section = sectionOf(host, place.current.turn);
     if (section !== null) host.scrollTop += distanceOf(section, host) - place.current.top;
     settledAt.current = host.scrollTop;
+    if (place.current.top > EDGE_PX) follow(host);
   };
   useLayoutEffect(() => {
     const read = placeOf(outline, place.current.turn);
@@ -90,23 +106,12 @@ export function useReadingPlace(pane: { readonly current: HTMLElement | null }, 
       stopTimer();
     };
   }, []);
-  const report = (): void => {
-    timer.current = undefined;
-    const host = pane.current;
-    const { outline: shown, at: before, onSelect } = latest.current;
-    if (host === null) return;
-    const to = placeOf(shown, endOf(host) ?? place.current.turn);
-    if (to === before) return;
-    reached.current = to;
-    onSelect(to);
-  };
   return () => {
     const host = pane.current;
     if (host === null || Math.abs(host.scrollTop - settledAt.current) < 1) return;
     // until the turn of the place has loaded, the scroll position means nothing
     if (sectionOf(host, place.current.turn) === null && isLoading(host)) return;
     settledAt.current = NaN;
-    place.current = placeIn(host) ?? place.current;
-    timer.current ??= setTimeout(report, REPORT_MS);
+    follow(host);
   };
 }
