@@ -105,7 +105,7 @@ class KafkaWarehouse {
       const lags = await Promise.all(warehouseTopics.map((topic) => this.kafka.lag(this.group, topic)));
       return lags.flat().filter(({ lag }) => lag > 0);
     };
-    await expect.poll(behind, { timeout: 60_000 }).toEqual([]);
+    await expect.poll(behind).toEqual([]);
   }
 
   async expectExactlyOnce(): Promise<void> {
@@ -135,7 +135,7 @@ async function inWorld(play: (world: KafkaWarehouse) => Promise<void>): Promise<
 /** Views that have rows after events of every type, and all tables. */
 const filled = ['runs', 'evaluations', 'dead_letters', 'tool_calls', 'tool_health', 'staleness_by_step', ...tableNames];
 
-describe('exactly once', { timeout: 240_000 }, () => {
+describe('exactly once', () => {
   it('survives kill -9 before and after each of its effects, and then has rows in every view', async () => {
     await inWorld(async (world) => {
       await world.append(600, 1);
@@ -184,15 +184,15 @@ describe('exactly once', { timeout: 240_000 }, () => {
       const { statuses } = await world.begin(20);
       await world.server.kill();
       await world.append(500, 8);
-      await expect.poll(() => statuses.at(-1)?.state, { timeout: 20_000 }).toBe('waiting');
+      await expect.poll(() => statuses.at(-1)?.state).toBe('waiting');
       await world.server.restart();
       await world.expectExactlyOnce();
-      await expect.poll(() => statuses.at(-1), { timeout: 10_000 }).toMatchObject({ state: 'live', figures: { lag: 0 } });
+      await expect.poll(() => statuses.at(-1)).toMatchObject({ state: 'live', figures: { lag: 0 } });
     });
   });
 });
 
-describe('offsets', { timeout: 240_000 }, () => {
+describe('offsets', () => {
   it('that the broker has lost are found in the tables', async () => {
     await inWorld(async (world) => {
       await world.append(800, 21);
@@ -217,7 +217,7 @@ describe('offsets', { timeout: 240_000 }, () => {
       const end = await at();
       await world.kafka.setOffsets(world.group, [{ topic: 'rollouts', partition: 1, offset: end + 5 }]);
       const { warehouse: red, statuses } = await world.begin();
-      await expect.poll(() => statuses.at(-1)?.detail, { timeout: 20_000 }).toMatch(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at/);
+      await expect.poll(() => statuses.at(-1)?.detail).toMatch(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at/);
       await world.append(300, 24);
       await expect
         .poll(async () => (await world.kafka.lag(world.group, 'rollouts')).filter(({ partition, lag }) => partition !== 1 && lag > 0), {
@@ -243,7 +243,7 @@ describe('offsets', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a refusal by the engine', { timeout: 120_000 }, () => {
+describe('a refusal by the engine', () => {
   it('sends the row to dead-letters and keeps the others', async () => {
     await inWorld(async (world) => {
       await world.store.command('alter table turns add constraint hostile check turn % 5 != 3');

@@ -66,7 +66,7 @@ describe('the process', () => {
     } finally {
       await own.stop();
     }
-  }, 120_000);
+  });
 
   it('takes the same port again, and records it in a file', async () => {
     const port = store.port;

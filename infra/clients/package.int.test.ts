@@ -28,7 +28,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('installs without dependencies, with types for Node and browsers', { timeout: 180_000 }, async () => {
+it('installs without dependencies, with types for Node and browsers', async () => {
   const [clone, user] = [join(folder, 'clone'), join(folder, 'user')];
   // builds a copy, because other tests read this folder
   cpSync(source, join(clone, source), { recursive: true, filter: (path) => !/[/\\](?:dist|node_modules)$/.test(path) });

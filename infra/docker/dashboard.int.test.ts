@@ -18,7 +18,7 @@ const filledIn = (sql: string): string =>
     .replaceAll('${tool:singlequote}', "'search','access'")
     .replace(/\$__timeFilter\((\w+)\)/g, "$1 >= toDateTime('2026-01-01 00:00:00') AND $1 <= toDateTime('2026-12-31 00:00:00')");
 
-describe('the panels that read the tables', { timeout: 120_000 }, () => {
+describe('the panels that read the tables', () => {
   let engine: TestStore;
   let store: ClickHouseStore;
   beforeAll(async () => {

@@ -25,7 +25,7 @@ const shifted = (shiftMs: number, more: Readonly<Record<string, string>> = {}) =
   ...more,
 });
 
-describe('time', { timeout: 240_000 }, () => {
+describe('time', () => {
   let world: RolesWorld;
   let log: LogConnection;
 
@@ -40,7 +40,7 @@ describe('time', { timeout: 240_000 }, () => {
       TURNSTREAM_MAX_STALENESS: '8',
     });
     log = await connectLog({ config: world.config, clientId: 'test', logger: silentLogger });
-  }, 240_000);
+  });
   afterEach(() => world.killRoles());
   afterAll(async () => {
     await log.close();

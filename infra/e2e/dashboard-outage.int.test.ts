@@ -79,5 +79,5 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
       expect(await tab.locator('.state.failed').count()).toBe(0);
       await tab.close();
     }
-  }, 180_000);
+  });
 });

@@ -288,5 +288,5 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
       await journey.page.locator('.state').first().waitFor();
       expect(await barriers(), path).toEqual([]);
     }
-  }, 120_000);
+  });
 });

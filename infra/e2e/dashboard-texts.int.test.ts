@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     }
     await open(run);
     await journey.page.locator('a[href*="trajectories?tool="] bdi', { hasText: '‹U+E0041›' }).first().waitFor();
-  }, 240_000);
+  });
 
   it('shows the same fate as the ledger for 200 samples, including attempts that were given up and repeated', async () => {
     await seedRetries(journey.world.store);
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     expect(new Set(rows.map(({ fate }) => fate))).toEqual(new Set(['trained', 'discarded', 'given up']));
     await open(`/runs/${longRun}/steps/1`);
     for (const row of rows) await expectFate(row);
-  }, 240_000);
+  });
 
   it('shows what the ledger says of samples that were collected, rewound, or finished after their group had closed', async () => {
     await seedRareFates(journey.world.store);
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
     await open(`/runs/${rewoundRun}/trajectories?fate=discarded`);
     await journey.page.locator('.body .row', { hasText: 'rewound' }).first().waitFor();
     expect(await journey.page.locator('.body .row').count()).toBe(RARE / 2);
-  }, 240_000);
+  });
 
   it('opens the attempt that counts where an address names none, and names the attempt in every link and address', async () => {
     await seedRareFates(journey.world.store);

@@ -23,7 +23,7 @@ interface DemoRecord {
 let home: TestHome;
 beforeAll(async () => {
   home = await sharedHome({ TURNSTREAM_API_PORT: '0' });
-}, 120_000);
+});
 afterAll(() => home.remove());
 
 it.skipIf(!existsSync(clientPython))(

@@ -10,7 +10,7 @@ const STEPS = 10;
 const stepOf = ({ event, step }: UpLine): number => (event === 'progress' ? (step ?? 0) : 0);
 const isKafka = ({ service }: UpLine): boolean => service === 'kafka';
 
-describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a tmpfs)', { timeout: 240_000 }, () => {
+describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a tmpfs)', () => {
   let disk: SmallDisk;
   let home: TestHome;
   afterEach(async () => {

@@ -26,7 +26,7 @@ const settings = {
   ...atMostEvery(3_000),
 };
 
-describe('first light', { timeout: 240_000 }, () => {
+describe('first light', () => {
   let home: TestHome;
   let up: UpProcess;
   let kafka: LocalKafka | undefined;
@@ -35,7 +35,7 @@ describe('first light', { timeout: 240_000 }, () => {
   beforeAll(async () => {
     home = await testHome(settings);
     up = startUp(home, ['--run', RUN, '--seed', '1']);
-  }, 240_000);
+  });
   afterAll(async () => {
     up.signal('SIGTERM');
     await up.exit;
@@ -56,12 +56,12 @@ describe('first light', { timeout: 240_000 }, () => {
     await up.until(({ event }) => event === 'progress');
     const { apiUrl } = up.services();
     await expect
-      .poll(async () => (await command(home.env, 'sql', '--format', 'TSV', '-q', 'SELECT count() > 0 FROM steps')).out, { timeout: 30_000 })
+      .poll(async () => (await command(home.env, 'sql', '--format', 'TSV', '-q', 'SELECT count() > 0 FROM steps')).out)
       .toBe('1\n');
     const answer = await fetch(`${apiUrl}/v1/runs/${RUN}/steps`);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain('reward_mean');
-    await expect.poll(async () => (await fetch(`${apiUrl}/readyz`)).status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await fetch(`${apiUrl}/readyz`)).status).toBe(200);
   });
 
   it('reports all addresses', async () => {
@@ -85,7 +85,7 @@ describe('first light', { timeout: 240_000 }, () => {
   it('serves the metrics of every role', async () => {
     const { apiUrl } = up.services();
     await expect
-      .poll(async () => (await fetch(`${apiUrl}/metrics`)).text(), { timeout: 20_000 })
+      .poll(async () => (await fetch(`${apiUrl}/metrics`)).text())
       .toMatch(/turnstream_trainer_steps_total\{role="trainer",run="[^"]+"\} \d/);
     const text = await (await fetch(`${apiUrl}/metrics`)).text();
     for (const role of ['worker-1', 'warehouse', 'api']) expect(text).toContain(`role="${role}"`);
@@ -107,7 +107,7 @@ describe('first light', { timeout: 240_000 }, () => {
       return step === undefined ? undefined : { metrics, step };
     };
     let found: Awaited<ReturnType<typeof look>>;
-    await expect.poll(async () => (found = await look()) !== undefined, { timeout: 60_000 }).toBe(true);
+    await expect.poll(async () => (found = await look()) !== undefined).toBe(true);
     const row = found?.step ?? {};
     expect(found?.metrics).toEqual(names.map((name) => row[`staleness_${name}`]));
     const { step = 0, staleness_mean: mean = Number.NaN } = row;
@@ -120,9 +120,7 @@ describe('first light', { timeout: 240_000 }, () => {
       expect(Number(out), query).toBeCloseTo(mean, 9);
     }
     expect(Number(row['staleness_in_flight_mean']) + Number(row['staleness_in_queue_mean'])).toBeCloseTo(mean, 9);
-    await expect
-      .poll(() => up.lines.some((line) => line['step'] === step && line['staleness_mean'] === mean), { timeout: 20_000 })
-      .toBe(true);
+    await expect.poll(() => up.lines.some((line) => line['step'] === step && line['staleness_mean'] === mean)).toBe(true);
   });
 
   it('refuses a second up in the same data directory, and leaves the first alone', async () => {
@@ -156,7 +154,7 @@ describe('first light', { timeout: 240_000 }, () => {
       expect(answer.status, `${query}\n${text}`).toBe(200);
       return (JSON.parse(text) as { data: Record<string, unknown>[] }).data;
     };
-    await expect.poll(() => ask('SELECT step FROM steps WHERE step = 1'), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => ask('SELECT step FROM steps WHERE step = 1')).toHaveLength(1);
     const [one] = await ask("SELECT trajectory_id, question_id FROM trajectories WHERE purpose = 'train' LIMIT 1");
     const values: GuideValues = {
       ...{ run: RUN, other: RUN, step: 1 },
@@ -177,7 +175,7 @@ describe('first light', { timeout: 240_000 }, () => {
     }
     const turnsOfStep = () => ask(guideQuestions[0]?.sql ?? '', { run: RUN, step: 1 });
     const trained = await ask('SELECT sum(turns) AS turns, count() AS trajectories FROM step_trajectories WHERE step = 1');
-    await expect.poll(turnsOfStep, { timeout: 30_000 }).toHaveLength(Number(trained[0]?.['turns']));
+    await expect.poll(turnsOfStep).toHaveLength(Number(trained[0]?.['turns']));
     const rows = await turnsOfStep();
     expect(new Set(rows.map((row) => row['trajectory_id'])).size).toBe(Number(trained[0]?.['trajectories']));
   });

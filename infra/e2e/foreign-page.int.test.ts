@@ -89,7 +89,7 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
     const pids = [up.pid, ...Object.values(up.services().processes)];
     brokerPorts = listeningPorts(up.services().processes['kafka'] ?? 0);
     ports = [...new Set([...pids.flatMap(listeningPorts), health.port, Number(new URL(retrieval.url).port)])];
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await Promise.all([site.close(), open.close(), health.close(), retrieval.close()]);

@@ -57,7 +57,7 @@ beforeAll(() => {
   // readers of a guide have curl, but here no server responds
   writeFileSync(at('bin', 'curl'), '#!/bin/sh\nexit 7\n');
   chmodSync(at('bin', 'curl'), 0o755);
-}, 60_000);
+});
 afterAll(() => {
   rmSync(home, { recursive: true });
 });

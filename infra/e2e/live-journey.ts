@@ -25,7 +25,7 @@ export async function visitLiveRun(url: string, run: string): Promise<readonly s
     await page.locator('.chart canvas').first().waitFor();
     const before = await stepsOf(page);
     // the next step comes without a reload
-    await expect.poll(() => stepsOf(page), { timeout: 60_000 }).toBeGreaterThan(before);
+    await expect.poll(() => stepsOf(page)).toBeGreaterThan(before);
     await page.goto(`${url}/live?run=${run}`);
     await page.locator('.tail-row a[href*="/t/"]').first().click();
     await page.locator('.fate').waitFor();

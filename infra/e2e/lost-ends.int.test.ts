@@ -79,7 +79,7 @@ async function expectCommitted({ kafka }: Connected): Promise<void> {
   expect(await kafka.offsets.fetch(GROUP, 'questions')).toMatchObject([{ partition: 0, offset: 7 }]);
 }
 
-describe('a commit whose end the broker lost', { timeout: 120_000 }, () => {
+describe('a commit whose end the broker lost', () => {
   it('is ended when the local broker starts again', async () => {
     const own = await ownKafka();
     const namespace = randomNamespace();

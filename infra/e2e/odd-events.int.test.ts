@@ -27,7 +27,7 @@ const eventsOf = (
   ];
 };
 
-describe('odd events', { timeout: 120_000 }, () => {
+describe('odd events', () => {
   let world: RolesWorld;
   let log: LogConnection;
   let store: ClickHouseStore;

@@ -46,7 +46,7 @@ const ofWorker = [
   'serperUrl',
 ];
 
-describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where there is no /proc)', { timeout: 180_000 }, () => {
+describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where there is no /proc)', () => {
   let home: TestHome;
   let up: UpProcess | undefined;
   afterEach(async () => {

@@ -24,13 +24,13 @@ async function answerOf(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-describe('a run of another day', { timeout: 240_000 }, () => {
+describe('a run of another day', () => {
   let home: TestHome;
   beforeAll(async () => {
     home = await testHome(quick);
     const up = startUp(home, ['--run', RUN, '--steps', '2', '--no-eval']);
     expect(await up.exit, up.stderr()).toBe(0);
-  }, 240_000);
+  });
   afterAll(() => home.remove());
 
   it('that has finished is not started again: an error says so at once, and what to do instead', async () => {
@@ -76,7 +76,7 @@ describe('a run of another day', { timeout: 240_000 }, () => {
   });
 });
 
-describe('two clones on one machine', { timeout: 240_000 }, () => {
+describe('two clones on one machine', () => {
   it('serve side by side: the one that does not get the default port takes another and reports it', async () => {
     const homes = await Promise.all([testHome({ ...quick, TURNSTREAM_API_PORT: '' }), testHome({ ...quick, TURNSTREAM_API_PORT: '' })]);
     const clones = homes.map((home) => startUp(home, [], 'serve'));
@@ -84,12 +84,10 @@ describe('two clones on one machine', { timeout: 240_000 }, () => {
       await Promise.all(clones.map(listening));
       const urls = (): ReadonlySet<string> => new Set(clones.map((clone) => clone.services().apiUrl));
       // both may have found the port free; the second one moves
-      await expect.poll(() => urls().size, { timeout: 90_000 }).toBe(2);
+      await expect.poll(() => urls().size, { timeout: 180_000 }).toBe(2);
       for (const [at, clone] of clones.entries()) {
         const home = homes[at];
-        await expect
-          .poll(async () => (await fetch(`${clone.services().apiUrl}/readyz`).catch(() => undefined))?.status, { timeout: 60_000 })
-          .toBe(200);
+        await expect.poll(async () => (await fetch(`${clone.services().apiUrl}/readyz`).catch(() => undefined))?.status).toBe(200);
         expect(JSON.parse((await command(home?.env ?? {}, 'status', '--json')).out)).toMatchObject({
           api: clone.services().apiUrl,
           unanswered: [],

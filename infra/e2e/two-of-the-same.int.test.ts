@@ -14,7 +14,7 @@ import { judgeRun } from './torture/oracle.ts';
 
 const patience = { timeout: 60_000, interval: 50 };
 
-describe('duplicate processes', { timeout: 240_000 }, () => {
+describe('duplicate processes', () => {
   let world: RolesWorld;
   let log: LogConnection;
   const start: RolesWorld['start'] = (extra, ...args) => world.start(extra, ...args);
@@ -22,7 +22,7 @@ describe('duplicate processes', { timeout: 240_000 }, () => {
   beforeAll(async () => {
     world = await openRolesWorld({ TURNSTREAM_SINK_BATCH_ROWS: '80', TURNSTREAM_SILENCE_MS: '3000' });
     log = await connectLog({ config: world.config, clientId: 'test', logger: silentLogger });
-  }, 240_000);
+  });
   afterEach(() => world.killRoles());
   afterAll(async () => {
     await log.close();

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readServices } from '../app/open/services-file.ts';
-import { cleanEnv, command, program, runProgram, testHome, type TestHome } from '../testing/up.ts';
+import { cleanEnv, command, program, runProgram, testHome, type CommandResult, type TestHome } from '../testing/up.ts';
 
 const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
 
@@ -19,18 +19,28 @@ const linesOf = (out: string): readonly StatusLine[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as StatusLine);
 
-describe('up', { timeout: 180_000 }, () => {
+describe('up', () => {
   let home: TestHome;
-  afterEach(() => home.remove());
+  /** Settles when `up` has ended; one that a failed test leaves behind would disturb the next test. */
+  let ended: Promise<CommandResult> | undefined;
+  afterEach(async () => {
+    if (ended !== undefined) process.emit('SIGINT', 'SIGINT');
+    await ended;
+    await home.remove();
+  });
+  const upInside = (...args: readonly string[]): Promise<CommandResult> => {
+    ended = command(home.env, 'up', ...args).finally(() => (ended = undefined));
+    return ended;
+  };
 
   it('runs to its end, restarts what dies on the way, and leaves nothing running', async () => {
     home = await testHome(quick);
-    const ended = command(home.env, 'up', '--steps', '3', '--run', 'inside', '--workers', '2', '--eval-every', '2');
+    const inside = upInside('--steps', '3', '--run', 'inside', '--workers', '2', '--eval-every', '2');
     const pids = new Map<string, number>();
-    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('evaluator-before');
+    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 180_000 }).toHaveProperty('evaluator-before');
     for (const [name, pid] of Object.entries(readServices(home.dataDir)?.processes ?? {})) pids.set(name, pid);
     process.kill(pids.get('warehouse') ?? 0, 'SIGKILL');
-    const { code, out, error } = await ended;
+    const { code, out, error } = await inside;
     expect(code, error).toBe(0);
     const lines = linesOf(out);
     expect(lines.filter(({ event, service }) => event === 'restarting' && service === 'warehouse').length).toBeGreaterThan(0);
@@ -49,7 +59,7 @@ describe('up', { timeout: 180_000 }, () => {
     const exit = once(child, 'exit');
     child.stdout.resume();
     child.stderr.resume();
-    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 90_000 }).toHaveProperty('trainer');
+    await expect.poll(() => readServices(home.dataDir)?.processes, { timeout: 180_000 }).toHaveProperty('trainer');
     const pids = Object.values(readServices(home.dataDir)?.processes ?? {});
     child.stdout.destroy();
     child.stderr.destroy();
@@ -60,16 +70,16 @@ describe('up', { timeout: 180_000 }, () => {
 
   it('stops at the first Ctrl-C with exit code 130 when --steps was given, and lists the run in its status', async () => {
     home = await testHome(quick);
-    const ended = command(home.env, 'up', '--run', 'halted', '--steps', '1000', '--no-eval');
+    const halted = upInside('--run', 'halted', '--steps', '1000', '--no-eval');
     const trains = async (): Promise<boolean> => {
       const api = readServices(home.dataDir)?.apiUrl ?? '';
       if (api === '') return false;
       const answer = await fetch(`${api}/v1/runs/halted/steps`).catch(() => undefined);
       return answer?.ok === true && (await answer.text()).includes('"step"');
     };
-    await expect.poll(trains, { timeout: 90_000, interval: 500 }).toBe(true);
+    await expect.poll(trains, { timeout: 180_000, interval: 500 }).toBe(true);
     process.emit('SIGINT', 'SIGINT');
-    const { code, out } = await ended;
+    const { code, out } = await halted;
     expect(code).toBe(130);
     expect(
       linesOf(out)

@@ -66,11 +66,13 @@ async function fresh<T>({ browser }: Measured, doing: (page: Page, context: Brow
   }
 }
 
-/** A page that is opened with nothing in the caches, then again in the same browser. */
-async function opened(
-  measured: Measured,
-  doing: (page: Page) => Promise<unknown>,
-): Promise<{ readonly cold: number[]; readonly warm: number[] }> {
+/** Times in ms of a page that is opened with nothing in the caches, then again in the same browser. */
+interface OpenedTimes {
+  readonly cold: readonly number[];
+  readonly warm: readonly number[];
+}
+
+async function opened(measured: Measured, doing: (page: Page) => Promise<unknown>): Promise<OpenedTimes> {
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let round = 0; round < measured.times; round += 1) {
     await fresh(measured, async (page) => {
@@ -81,14 +83,18 @@ async function opened(
   return { cold, warm };
 }
 
+/** Times in ms until the charts of a run's overview are drawn. */
+export const chartsSpeed = (measured: Measured, run: string): Promise<OpenedTimes> =>
+  opened(measured, async (page) => {
+    await page.goto(`${measured.url}/runs/${run}`, { waitUntil: 'commit' });
+    await page.locator('.chart .u-over').nth(5).waitFor();
+  });
+
 export async function overviewSpeed(
   measured: Measured,
   { run, what }: { readonly run: string; readonly what: string },
 ): Promise<readonly SpeedFigure[]> {
-  const { cold, warm } = await opened(measured, async (page) => {
-    await page.goto(`${measured.url}/runs/${run}`, { waitUntil: 'commit' });
-    await page.locator('.chart .u-over').nth(5).waitFor();
-  });
+  const { cold, warm } = await chartsSpeed(measured, run);
   return [
     { what: `${what}, cold: charts drawn`, unit: 'ms', most: 1_000, values: cold },
     { what: `${what}, warm`, unit: 'ms', most: 300, values: warm },
@@ -132,15 +138,27 @@ export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigur
   });
 }
 
-export async function trajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
-  const path = `${measured.url}/runs/${longRun}/t/${longTrajectory}?attempt=0`;
-  const open = async (page: Page): Promise<void> => {
-    await page.goto(path, { waitUntil: 'commit' });
+const openTrajectory =
+  ({ url }: Measured, { run, id }: ShownTrajectory) =>
+  async (page: Page): Promise<void> => {
+    await page.goto(`${url}/runs/${run}/t/${id}?attempt=0`, { waitUntil: 'commit' });
     await page.locator('.turn-row').first().waitFor();
   };
-  const { cold, warm } = await opened(measured, open);
+
+interface ShownTrajectory {
+  readonly run: string;
+  readonly id: string;
+}
+
+/** Times in ms until the first rows of a trajectory are shown. */
+export const firstRowsSpeed = (measured: Measured, shown: ShownTrajectory): Promise<OpenedTimes> =>
+  opened(measured, openTrajectory(measured, shown));
+
+export async function trajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+  const shown = { run: longRun, id: longTrajectory };
+  const { cold, warm } = await firstRowsSpeed(measured, shown);
   return fresh(measured, async (page) => {
-    await open(page);
+    await openTrajectory(measured, shown)(page);
     const selected = (turn: string) => page.locator('.turn-row[aria-selected=true] .number', { hasText: new RegExp(`^${turn}$`) });
     const last = await repeated(measured.times, async () => {
       await page.keyboard.press('Home');

@@ -15,11 +15,11 @@ import { architecture, weightsOf, uniform, batchOf } from './tensor-batches.ts';
 
 /** The contract of the learner and the scorer of one backend. */
 export function tensorContract(name: BackendName): void {
-  describe(`learner on ${name}`, { timeout: 60_000 }, () => {
+  describe(`learner on ${name}`, () => {
     learnerSuite(name);
     finiteSuite(name);
   });
-  describe(`scorer on ${name}`, { timeout: 60_000 }, () => {
+  describe(`scorer on ${name}`, () => {
     scorerSuite(name);
   });
 }
@@ -91,7 +91,7 @@ export function exchangeContract(names: readonly BackendName[]): void {
     return logits;
   };
 
-  describe(`weights between ${names.join(', ')}`, { timeout: 60_000 }, () => {
+  describe(`weights between ${names.join(', ')}`, () => {
     const open = new Map<BackendName, Learner>();
     const learnerOn = async (name: BackendName): Promise<Learner> => {
       const learner = open.get(name) ?? (await createLearner({ architecture, algorithm: 'grpo', learningRate: 0.01, backend: name }));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const architecture = { format: 'mlp-f32-v1', inputs: 2, hidden: [4] } as const;
 
-describe('a process with a learner', { timeout: 60_000 }, () => {
+describe('a process with a learner', () => {
   const end = async (lines: string): Promise<number | null> => {
     const options = `{ architecture: ${JSON.stringify(architecture)}, algorithm: 'grpo', learningRate: 0.01, backend: 'cpu' }`;
     const script = `import { createLearner } from ${JSON.stringify(new URL('./learner.ts', import.meta.url).href)};

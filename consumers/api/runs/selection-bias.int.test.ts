@@ -182,7 +182,7 @@ describe('selection bias', () => {
       ),
       { numRuns: 8 },
     );
-  }, 240_000);
+  });
 
   it('has the figures of all outcomes when one arrives between two requests', async () => {
     const one = (step: number, at: number): OutcomeCase => ({

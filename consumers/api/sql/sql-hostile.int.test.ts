@@ -15,7 +15,7 @@ describe('hostile statements', () => {
     expect(new Set(hostileStatements).size).toBeGreaterThan(200);
   });
 
-  it('are each refused, and change nothing', { timeout: 240_000 }, async () => {
+  it('are each refused, and change nothing', async () => {
     const before = await contents();
     for (const query of hostileStatements) {
       const answer = await post({ query, params: { table: 'users', database: 'system', column: 'name' } });

@@ -12,7 +12,7 @@ import { startTestStore } from '../../testing/store.ts';
 import { freePort } from '../open/local-ports.ts';
 import { prepareLog } from '../open/prepare.ts';
 
-const patience = { timeout: 90_000, interval: 100 };
+const patience = { timeout: 180_000, interval: 100 };
 
 it('worker, trainer, warehouse and api wait for Kafka and ClickHouse, and go on', { timeout: 300_000 }, async () => {
   const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);

@@ -77,7 +77,7 @@ function start(name: string, config: Config, main: RoleMain): StartedRole {
   };
 }
 
-describe('roles', { timeout: 120_000 }, () => {
+describe('roles', () => {
   let config: Config;
   let env: Record<string, string>;
   let dataDir = '';
@@ -229,7 +229,7 @@ describe('roles', { timeout: 120_000 }, () => {
     const stopped = async (on: Record<string, string>, ready: () => Promise<boolean>, ...args: string[]): Promise<CommandResult> => {
       const host = new EventEmitter();
       const end = commandWith({ env: on, host }, args);
-      await expect.poll(ready, { timeout: 30_000 }).toBe(true);
+      await expect.poll(ready).toBe(true);
       host.emit('SIGTERM', 'SIGTERM');
       return end;
     };

@@ -24,7 +24,7 @@ describe('the store role', () => {
     const url = `http://127.0.0.1:${port}`;
     const host = new EventEmitter();
     const end = commandWith({ env, host }, ['store']);
-    await expect.poll(() => pings(url), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => pings(url)).toBe(true);
     const make = 'CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a AS SELECT 7 AS a';
     const headers = { 'X-ClickHouse-Key': readStorePassword(dataDir) ?? '' };
     expect((await fetch(url, { method: 'POST', body: 'CREATE DATABASE turnstream' })).status).toBe(403);

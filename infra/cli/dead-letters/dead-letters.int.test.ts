@@ -17,7 +17,7 @@ import { connectLog, connectWarehouse, type LogConnection } from '../../app/open
 import { waitUntilDrained } from '../../app/open/drain.ts';
 import { prepareLog, prepareStore } from '../../app/open/prepare.ts';
 
-describe('dead letters', { timeout: 120_000 }, () => {
+describe('dead letters', () => {
   const cleanups: (() => Promise<unknown>)[] = [];
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-letters-'));
   let env: Record<string, string>;

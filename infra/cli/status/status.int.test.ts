@@ -11,7 +11,7 @@ import { command } from '../../testing/up.ts';
 import { connectLog, connectWarehouse } from '../../app/open/connections.ts';
 import { prepareLog, prepareStore } from '../../app/open/prepare.ts';
 
-describe('the status of a run', { timeout: 120_000 }, () => {
+describe('the status of a run', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-status-'));
   let env: Record<string, string>;
   let stopStore: (() => Promise<unknown>) | undefined;

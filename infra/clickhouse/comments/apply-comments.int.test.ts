@@ -6,7 +6,7 @@ import { parseMigration, readMigrations } from '../migration-files.ts';
 import { readColumns } from './apply-comments.ts';
 import { byName, byTable } from './column-comments.ts';
 
-describe('comments of columns', { timeout: 120_000 }, () => {
+describe('comments of columns', () => {
   let engine: TestStore;
   let store: ClickHouseStore;
   beforeAll(async () => {

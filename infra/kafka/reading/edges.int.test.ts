@@ -30,7 +30,7 @@ describe('readers and handlers', () => {
       },
       onError: (error) => void errors.push(error),
     });
-    await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['again', 'again']);
+    await expect.poll(() => seen).toEqual(['again', 'again']);
     expect(errors).toEqual([new Error('handler failed')]);
     await following.close();
   });
@@ -56,7 +56,7 @@ describe('readers and handlers', () => {
       },
       onError: (error) => void outcomes.push(error),
     });
-    await expect.poll(() => outcomes, { timeout: 20_000 }).toEqual(['committed']);
+    await expect.poll(() => outcomes).toEqual(['committed']);
   });
 
   it('refuses the commit of a member that was frozen, and delivers the batch again', async () => {
@@ -81,7 +81,7 @@ describe('readers and handlers', () => {
       },
       onError: (error) => void outcomes.push(error),
     });
-    await expect.poll(() => outcomes, { timeout: 20_000 }).toEqual(['GROUP_FENCED', 'committed']);
+    await expect.poll(() => outcomes).toEqual(['GROUP_FENCED', 'committed']);
   });
 
   it('commits in onAssigned, before there was any batch', async () => {
@@ -102,7 +102,7 @@ describe('readers and handlers', () => {
       onBatch: async () => undefined,
       onError: (error) => void outcomes.push(error),
     });
-    await expect.poll(() => outcomes, { timeout: 10_000 }).toEqual(['committed']);
+    await expect.poll(() => outcomes).toEqual(['committed']);
     expect(await kafka.offsets.fetch(group, 'evaluations')).toEqual([{ partition: 0, offset: 1, metadata: 'early' }]);
   });
 

@@ -37,9 +37,9 @@ describe('a generation of a member', () => {
         await held;
       },
     });
-    await expect.poll(() => holding, { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => holding).toBe(true);
     expect(requests).toContain('JoinGroup');
-    await expect.poll(() => sessions.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => sessions.length).toBe(2);
     const third = kafka.group();
     onTestFinished(() => third.close());
     const joined = third.start({ group, topics: ['tasks'], onBatch: async () => undefined, onError: () => undefined });
@@ -56,6 +56,6 @@ describe('a generation of a member', () => {
     expect(sessions).toHaveLength(2);
     for (const one of position) await expect(sessions[1]!.commit([one])).rejects.toMatchObject({ code: 'GROUP_FENCED' });
     await joined;
-    await expect.poll(() => sessions.length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => sessions.length).toBe(3);
   });
 });

@@ -52,7 +52,7 @@ describe('records', () => {
       onError: () => undefined,
     });
     onTestFinished(() => following.close());
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => seen.length).toBe(2);
     following.pause([topic]);
     await delay(400);
     await kafka.appendRaw(
@@ -61,7 +61,7 @@ describe('records', () => {
     );
     await deleteBefore(topic, 0, 5);
     following.resume([topic]);
-    await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['old', 'older', 'n3']);
+    await expect.poll(() => seen).toEqual(['old', 'older', 'n3']);
     expect(skipped).toEqual([{ topic, partition: 0, from: 2, to: 5 }]);
   });
 

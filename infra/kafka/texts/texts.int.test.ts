@@ -103,7 +103,7 @@ describe('what is written to Kafka', () => {
         throw error as Error;
       },
     });
-    await expect.poll(() => grouped.map(resultOf), { timeout: 15_000 }).toEqual(expected);
+    await expect.poll(() => grouped.map(resultOf)).toEqual(expected);
   });
 
   it('contains no text twice after a restart of its writer', async () => {

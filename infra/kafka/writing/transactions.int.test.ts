@@ -36,14 +36,14 @@ describe('transactions of others', () => {
     await aborted.abort();
     const end = async (): Promise<number> => (await kafka.reader().bounds(topic))[0]!.end;
     await expect.poll(end).toBe(3);
-    await expect.poll(() => seen.at(-1)?.nextOffset, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => seen.at(-1)?.nextOffset).toBe(3);
     expect(seen.every(({ records }) => records.length === 0)).toBe(true);
     expect((await readAll(topic)).at(-1)).toMatchObject({ records: [], nextOffset: 3, endOffset: 3 });
     const kept = await openTransaction('kept');
     await kept.send({ topic: full(topic), messages: [{ value: 'kept' }] });
     await kept.commit();
     expect(values(await readAll(topic))).toEqual(['kept']);
-    await expect.poll(() => values(seen), { timeout: 10_000 }).toEqual(['kept']);
+    await expect.poll(() => values(seen)).toEqual(['kept']);
   });
 
   it('deliver no record of overlapping transactions that were aborted in another order than they began', async () => {
@@ -91,9 +91,7 @@ describe('transactions of others', () => {
       onBatch: (batch, session) => session.commit([{ topic, partition: batch.partition, offset: batch.nextOffset }]),
       onError: (error) => void errors.push(error),
     });
-    await expect
-      .poll(async () => (await kafka.lag(group, topic))[0], { timeout: 15_000 })
-      .toEqual({ partition: 0, committed: 2, end: 2, lag: 0 });
+    await expect.poll(async () => (await kafka.lag(group, topic))[0]).toEqual({ partition: 0, committed: 2, end: 2, lag: 0 });
     expect(errors).toEqual([]);
   });
 });

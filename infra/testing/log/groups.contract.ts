@@ -15,7 +15,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       const first = collector();
       const consumer = log.group();
       await consumer.start({ ...first.options, group, topics: ['tasks'] });
-      await expect.poll(() => first.ids.length, { timeout: 20_000 }).toBe(10);
+      await expect.poll(() => first.ids.length).toBe(10);
       await consumer.close();
       expect((await log.offsets.fetch(group, 'tasks')).filter(({ metadata }) => metadata === 'noted').length).toBeGreaterThan(0);
       const more = unique('c');
@@ -24,7 +24,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       const again = log.group();
       onTestFinished(() => again.close());
       await again.start({ ...second.options, group, topics: ['tasks'] });
-      await expect.poll(() => second.ids, { timeout: 20_000 }).toEqual([more]);
+      await expect.poll(() => second.ids).toEqual([more]);
     });
 
     it('asks for positions before the first batch', async () => {
@@ -50,7 +50,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
           return [{ topic: 'tasks', partition: 0, offset: at[5]!.offset }];
         },
       });
-      await expect.poll(() => seen.ids, { timeout: 20_000 }).toEqual(ids.slice(5));
+      await expect.poll(() => seen.ids).toEqual(ids.slice(5));
       expect(new Set(assigned).size).toBe((await log.reader().bounds('tasks')).length);
     });
 
@@ -64,16 +64,16 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       await second.start({ ...b.options, group, topics: ['tasks'] });
       onTestFinished(() => first.close());
       const count = (await log.reader().bounds('tasks')).length;
-      await expect.poll(() => [a.owned(), b.owned()], { timeout: 30_000 }).toEqual([count / 2, count / 2]);
+      await expect.poll(() => [a.owned(), b.owned()]).toEqual([count / 2, count / 2]);
       const ids = Array.from({ length: 40 }, () => unique('s'));
       await log.appendRaw('tasks', ids.map(taskRecord));
-      await expect.poll(() => a.ids.length + b.ids.length, { timeout: 20_000 }).toBe(40);
+      await expect.poll(() => a.ids.length + b.ids.length).toBe(40);
       expect([...a.ids, ...b.ids].sort()).toEqual([...ids].sort());
       await second.close();
-      await expect.poll(() => a.owned(), { timeout: 30_000 }).toBe(count);
+      await expect.poll(() => a.owned()).toBe(count);
       const more = Array.from({ length: 40 }, () => unique('s'));
       await log.appendRaw('tasks', more.map(taskRecord));
-      await expect.poll(() => a.ids.filter((id) => more.includes(id)).length, { timeout: 20_000 }).toBe(40);
+      await expect.poll(() => a.ids.filter((id) => more.includes(id)).length).toBe(40);
     });
 
     it('refuses a commit of a session that is over', async () => {
@@ -84,10 +84,10 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       const [first, second] = [log.group(), log.group()];
       await first.start({ ...a.options, group, topics: ['tasks'] });
       onTestFinished(() => first.close());
-      await expect.poll(() => a.sessions.length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => a.sessions.length).toBe(1);
       await second.start({ ...b.options, group, topics: ['tasks'] });
       onTestFinished(() => second.close());
-      await expect.poll(() => a.sessions.length, { timeout: 30_000 }).toBe(2);
+      await expect.poll(() => a.sessions.length).toBe(2);
       await expect(a.sessions[0]!.commit([{ topic: 'tasks', partition: 0, offset: 0 }])).rejects.toMatchObject({ code: 'GROUP_FENCED' });
       const foreign = b.partitions[0]!;
       await expect(a.sessions[1]!.commit([{ topic: 'tasks', partition: foreign, offset: 0 }])).rejects.toMatchObject({
@@ -117,7 +117,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
           await seen.options.onBatch(batch, session);
         },
       });
-      await expect.poll(() => seen.ids, { timeout: 30_000 }).toEqual([id]);
+      await expect.poll(() => seen.ids).toEqual([id]);
       expect(seen.errors.map((error) => (error as Error).message)).toEqual(['handler failed']);
     });
 
@@ -134,7 +134,7 @@ export function groupsContract(backend: string, open: () => Promise<LogUnderTest
       await log.appendRaw('tasks', [taskRecord(id)]);
       await expect.poll(() => seen.ids, { timeout: 400, interval: 100 }).toEqual([]);
       consumer.resume(['tasks']);
-      await expect.poll(() => seen.ids, { timeout: 20_000 }).toEqual([id]);
+      await expect.poll(() => seen.ids).toEqual([id]);
     });
 
     it('reports no offsets for a group that committed nothing', async () => {

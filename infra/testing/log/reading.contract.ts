@@ -38,7 +38,7 @@ export function readingContract(backend: string, open: () => Promise<LogUnderTes
       });
       const ids = Array.from({ length: 40 }, () => unique('w'));
       for (const id of ids) await writer.append([heartbeat(id)]);
-      await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(ids.length);
+      await expect.poll(() => seen.length).toBe(ids.length);
       expect([...seen].sort()).toEqual([...ids].sort());
       for (const [partition, end] of await ends(log, 'rollouts')) if (positions.has(partition)) expect(positions.get(partition)).toBe(end);
       await following.close();
@@ -62,12 +62,12 @@ export function readingContract(backend: string, open: () => Promise<LogUnderTes
       onTestFinished(() => following.close());
       const [first, second] = [unique('new'), unique('new')];
       await writer.append([heartbeat(first)]);
-      await expect.poll(() => seen, { timeout: 20_000 }).toEqual([first]);
+      await expect.poll(() => seen).toEqual([first]);
       following.pause(['rollouts']);
       await writer.append([heartbeat(second)]);
       await expect.poll(() => seen, { timeout: 400, interval: 100 }).toEqual([first]);
       following.resume(['rollouts']);
-      await expect.poll(() => seen, { timeout: 20_000 }).toEqual([first, second]);
+      await expect.poll(() => seen).toEqual([first, second]);
       await writer.close();
     });
 

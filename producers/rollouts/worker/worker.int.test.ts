@@ -203,5 +203,5 @@ describe('workers on Kafka', () => {
     }, patience);
     expectWhole(attempts);
     expect([...attempts.values()].every((events) => endOf(events)?.status === 'answered' && endOf(events)?.sequence === 42)).toBe(true);
-  }, 120_000);
+  });
 });

@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   await prepareLog(config, silentLogger);
   log = await connectLog({ config, clientId: 'test', logger: silentLogger, metrics: createMetrics('test'), onSkipped: () => undefined });
-}, 120_000);
+});
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
   await log.close();
@@ -110,7 +110,7 @@ const serve = (version: number): void => {
   for (const engine of engines) expect(engine).toMatchObject({ label: `${RUN}/${version}`, path: pathOf(version), paused: false });
 };
 
-it('gives committed weights to the engines, withholds weights with a wrong hash, and reports that', { timeout: 240_000 }, async () => {
+it('gives committed weights to the engines, withholds weights with a wrong hash, and reports that', async () => {
   const trainer = start('trainer', trainerRole({ run: RUN, seed: 1, steps: 3 }));
   const worker = start('worker-1', workerRole({ run: RUN }));
   const { coordinator, claim } = await vi.waitFor(claimed, patience);
