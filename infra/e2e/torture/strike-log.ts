@@ -96,8 +96,8 @@ async function cutOne(
   for (let batches = wanted; batches <= Math.max(wanted, most); batches += 1) {
     const cut = await cutTail(replicasOf(partition), batches);
     if (cut === undefined) continue;
-    const placed = cut.records.map((record) => Object.assign(record, { place: { topic, partition } }));
-    return { partition, from: cut.from, to: cut.to, records: placed };
+    if (cut.records[0] !== undefined) cut.records[0].part.place = { topic, partition };
+    return { partition, from: cut.from, to: cut.to, records: cut.records };
   }
   return undefined;
 }

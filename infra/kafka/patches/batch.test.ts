@@ -8,6 +8,7 @@ interface OffsetRecord {
   readonly key: null;
   readonly isControlRecord: boolean;
   readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+  readonly part: { readonly hasMarkers: boolean };
 }
 
 interface PatchedBatch {
@@ -32,6 +33,7 @@ const batchOf = (messages: readonly OffsetRecord[], position: number): PatchedBa
 const record = (offset: number, isControlRecord = false): OffsetRecord => ({
   ...{ offset, key: null, isControlRecord },
   batchContext: { producerId: '1', inTransaction: isControlRecord },
+  part: { hasMarkers: true },
 });
 
 /** Offsets increase, with gaps where records were compacted away. */
@@ -43,10 +45,14 @@ const logs = fc.array(fc.record({ gap: fc.integer({ min: 1, max: 3 }), isMarker:
 it('holds the records from the position on, without markers, and knows the offsets that it covers', () => {
   fc.assert(
     fc.property(logs, fc.nat({ max: 60 }), (log, position) => {
-      const batch = batchOf(log, position);
+      const part = { hasMarkers: log.some(({ isControlRecord }) => isControlRecord) };
+      const batch = batchOf(
+        log.map((one) => ({ ...one, part })),
+        position,
+      );
       const within = log.filter(({ offset }) => offset >= position);
       const expected = within.filter(({ isControlRecord }) => !isControlRecord);
-      expect(batch.messages).toEqual(expected);
+      expect(batch.messages).toEqual(expected.map((one) => ({ ...one, part })));
       expect(batch.isEmpty()).toBe(expected.length === 0);
       expect(batch.isEmptyIncludingFiltered()).toBe(within.length === 0);
       expect(batch.isEmptyDueToFiltering()).toBe(expected.length === 0 && log.length > 0);
@@ -59,9 +65,10 @@ it('holds the records from the position on, without markers, and knows the offse
 
 it('leaves out aborted records', () => {
   const aborted = { ...record(3), batchContext: { producerId: '7', inTransaction: true } };
-  const batch = new Batch('topic', '0', {
-    ...{ partition: 0, highWatermark: '10', messages: [record(2), aborted, record(4)] },
-    abortedTransactions: [{ firstOffset: '3', producerId: '7' }],
-  });
-  expect(batch.messages.map(({ offset }) => offset)).toEqual([2, 4]);
+  for (const hasMarkers of [true, false]) {
+    const messages = [record(2), aborted, record(4)].map((one) => ({ ...one, part: { hasMarkers } }));
+    const abortedTransactions = [{ firstOffset: '3', producerId: '7' }];
+    const batch = new Batch('topic', '0', { partition: 0, highWatermark: '10', messages, abortedTransactions });
+    expect(batch.messages.map(({ offset }) => offset)).toEqual([2, 4]);
+  }
 });

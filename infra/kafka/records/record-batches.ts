@@ -31,8 +31,17 @@ interface BatchContext {
   readonly leaderEpoch: number;
 }
 
+/** State shared by the records that one response has of a partition. */
+interface FetchedPart {
+  /** Set once the records have passed through kafkajs. */
+  place: TopicPartition;
+  /** Whether there are control records. */
+  hasMarkers: boolean;
+}
+
 /** State shared by the records of a batch. */
 interface BatchSource {
+  readonly part: FetchedPart;
   readonly cursor: Cursor;
   readonly context: BatchContext;
   readonly isControlRecord: boolean;
@@ -41,19 +50,16 @@ interface BatchSource {
 }
 
 /** Where a record was fetched from. */
-export interface TopicPartition {
+interface TopicPartition {
   readonly topic: EventTopic;
   readonly partition: number;
 }
 
-/**
- * A record (the first value of a repeated header wins), with the fields that kafkajs needs to filter out control and aborted records. Its
- * topic and partition are set once its batch has passed through kafkajs.
- */
+/** A record (the first value of a repeated header wins), with the fields that filter out control and aborted records. */
 export interface FetchedRecord extends LogRecord {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
-  place: TopicPartition;
+  readonly part: FetchedPart;
   /** Reference to the shared text that is missing from the record; undefined once the text is set. */
   readonly lacks: TextReference | undefined;
   /** Inserts the missing text into the value, or keeps it apart, and removes the reference from the headers. */
@@ -64,7 +70,7 @@ const empty = Buffer.alloc(0);
 const nowhere: TopicPartition = { topic: 'rollouts', partition: -1 };
 
 abstract class PlacedRecord {
-  place = nowhere;
+  abstract readonly part: FetchedPart;
   abstract readonly batchContext: BatchContext;
 
   get leaderEpoch(): number {
@@ -72,11 +78,11 @@ abstract class PlacedRecord {
   }
 
   get topic(): EventTopic {
-    return this.place.topic;
+    return this.part.place.topic;
   }
 
   get partition(): number {
-    return this.place.partition;
+    return this.part.place.partition;
   }
 }
 
@@ -107,6 +113,10 @@ class LazyRecord extends PlacedRecord implements FetchedRecord {
     this.timestampMs = timestampMs;
     this.#source = source;
     this.#at = source.cursor.at;
+  }
+
+  get part(): FetchedPart {
+    return this.#source.part;
   }
 
   get isControlRecord(): boolean {
@@ -195,10 +205,12 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
   readonly headers: LogRecord['headers'];
   readonly isControlRecord = false;
   readonly lacks = undefined;
+  readonly part: FetchedPart;
   readonly batchContext: BatchContext;
 
-  constructor(batch: RecordBatch, reason: string) {
+  constructor(part: FetchedPart, batch: RecordBatch, reason: string) {
     super();
+    this.part = part;
     this.offset = batch.lastOffset;
     this.timestampMs = batch.baseTimestamp;
     this.value = batch.body.subarray(0, UNREADABLE_VALUE_BYTES);
@@ -224,29 +236,36 @@ interface RecordBatch {
   readonly body: Buffer;
 }
 
+/** What has been decoded of a response. */
+interface DecodedPart {
+  readonly records: FetchedRecord[];
+  readonly part: FetchedPart;
+}
+
 /** Decodes batches up to the first truncated one; the last batch of a fetch may be truncated. */
 export async function decodeRecordBatches(bytes: Buffer): Promise<FetchedRecord[]> {
-  const records: FetchedRecord[] = [];
+  const fetched: DecodedPart = { records: [], part: { place: nowhere, hasMarkers: false } };
   let at = 0;
   while (at + BATCH_HEADER_BYTES <= bytes.length) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + 8);
     if (end > bytes.length || end < at + BATCH_HEADER_BYTES) break;
     const batch = readBatch(bytes.subarray(at, end));
     const codec = batch.attributes & CODEC_MASK;
-    if (codec === 0) decodeInto(records, batch, batch.body);
-    else await decodePacked(records, batch, codec);
+    if (codec === 0) decodeInto(fetched, batch, batch.body);
+    else await decodePacked(fetched, batch, codec);
     at = end;
   }
-  return records;
+  return fetched.records;
 }
 
-async function decodePacked(records: FetchedRecord[], batch: RecordBatch, codec: number): Promise<void> {
+async function decodePacked(fetched: DecodedPart, batch: RecordBatch, codec: number): Promise<void> {
+  const { records, part } = fetched;
   const before = records.length;
   try {
-    decodeInto(records, batch, await decompress(codec, batch.body));
+    decodeInto(fetched, batch, await decompress(codec, batch.body));
   } catch (error) {
     records.length = before;
-    records.push(new UnreadableRecord(batch, messageOf(error)));
+    records.push(new UnreadableRecord(part, batch, messageOf(error)));
   }
 }
 
@@ -271,10 +290,11 @@ function readBatch(bytes: Buffer): RecordBatch {
 
 const readInt64 = (bytes: Buffer, at: number): number => bytes.readInt32BE(at) * 4_294_967_296 + bytes.readUInt32BE(at + 4);
 
-function decodeInto(records: FetchedRecord[], batch: RecordBatch, body: Buffer): void {
+function decodeInto({ records, part }: DecodedPart, batch: RecordBatch, body: Buffer): void {
   const cursor = new Cursor(body);
   const { baseOffset, baseTimestamp, appendTimestamp, context } = batch;
-  const source: BatchSource = { cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
+  const source: BatchSource = { part, cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
+  part.hasMarkers ||= source.isControlRecord;
   for (let index = 0; index < batch.count; index += 1) {
     const length = cursor.number();
     const end = cursor.at + length;
