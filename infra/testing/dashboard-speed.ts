@@ -67,7 +67,7 @@ async function fresh<T>({ browser }: Measured, doing: (page: Page, context: Brow
 }
 
 /** Times in ms of a page that is opened with nothing in the caches, then again in the same browser. */
-interface OpenedTimes {
+export interface OpenedTimes {
   readonly cold: readonly number[];
   readonly warm: readonly number[];
 }
@@ -138,6 +138,11 @@ export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigur
   });
 }
 
+interface ShownTrajectory {
+  readonly run: string;
+  readonly id: string;
+}
+
 const openTrajectory =
   ({ url }: Measured, { run, id }: ShownTrajectory) =>
   async (page: Page): Promise<void> => {
@@ -145,20 +150,25 @@ const openTrajectory =
     await page.locator('.turn-row').first().waitFor();
   };
 
-interface ShownTrajectory {
-  readonly run: string;
-  readonly id: string;
-}
-
 /** Times in ms until the first rows of a trajectory are shown. */
 export const firstRowsSpeed = (measured: Measured, shown: ShownTrajectory): Promise<OpenedTimes> =>
   opened(measured, openTrajectory(measured, shown));
 
+const longest: ShownTrajectory = { run: longRun, id: longTrajectory };
+
 export async function trajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
-  const shown = { run: longRun, id: longTrajectory };
-  const { cold, warm } = await firstRowsSpeed(measured, shown);
+  const { cold, warm } = await firstRowsSpeed(measured, longest);
+  return [
+    { what: '30,000 turns, cold: first rows', unit: 'ms', most: 400, values: cold },
+    { what: '30,000 turns, warm: first rows', unit: 'ms', most: 400, values: warm },
+    ...(await openTrajectorySpeed(measured)),
+  ];
+}
+
+/** Figures of the trajectory's page while it is open. */
+export async function openTrajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
   return fresh(measured, async (page) => {
-    await openTrajectory(measured, shown)(page);
+    await openTrajectory(measured, longest)(page);
     const selected = (turn: string) => page.locator('.turn-row[aria-selected=true] .number', { hasText: new RegExp(`^${turn}$`) });
     const last = await repeated(measured.times, async () => {
       await page.keyboard.press('Home');
@@ -175,8 +185,6 @@ export async function trajectorySpeed(measured: Measured): Promise<readonly Spee
       await page.locator('.bar [role=status]', { hasText: '1 turn' }).waitFor();
     });
     return [
-      { what: '30,000 turns, cold: first rows', unit: 'ms', most: 400, values: cold },
-      { what: '30,000 turns, warm: first rows', unit: 'ms', most: 400, values: warm },
       { what: '30,000 turns: last turn', unit: 'ms', most: 100, values: last },
       { what: 'find in 30,000 turns', unit: 'ms', most: 500, values: [find] },
       ...(await sizesOf(page)),

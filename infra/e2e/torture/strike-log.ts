@@ -6,7 +6,7 @@ import { createCodec } from '../../../schemas/codec.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { groupsOf } from '../../app/open/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
-import type { FetchedRecord } from '../../kafka/records/record-batches.ts';
+import { placeRecords, type FetchedRecord } from '../../kafka/records/record-batches.ts';
 import { TEXTS_TOPIC } from '../../kafka/topics/topics.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { deleteBefore, forgetGroup } from './cluster-admin.ts';
@@ -96,7 +96,7 @@ async function cutOne(
   for (let batches = wanted; batches <= Math.max(wanted, most); batches += 1) {
     const cut = await cutTail(replicasOf(partition), batches);
     if (cut === undefined) continue;
-    if (cut.records[0] !== undefined) cut.records[0].part.place = { topic, partition };
+    placeRecords(cut.records, { topic, partition });
     return { partition, from: cut.from, to: cut.to, records: cut.records };
   }
   return undefined;

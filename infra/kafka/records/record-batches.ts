@@ -33,7 +33,7 @@ interface BatchContext {
 
 /** State shared by the records that one response has of a partition. */
 interface FetchedPart {
-  /** Set once the records have passed through kafkajs. */
+  /** Unknown until placeRecords, after the records have passed through kafkajs. */
   place: TopicPartition;
   /** Whether there are control records. */
   hasMarkers: boolean;
@@ -84,6 +84,11 @@ abstract class PlacedRecord {
   get partition(): number {
     return this.part.place.partition;
   }
+}
+
+/** Sets where the records of one part were fetched from. */
+export function placeRecords([first]: readonly FetchedRecord[], place: TopicPartition): void {
+  if (first !== undefined) first.part.place = place;
 }
 
 /** The text that a record shares with others. */
