@@ -220,9 +220,7 @@ describe('offsets', () => {
       await expect.poll(() => statuses.at(-1)?.detail).toMatch(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at/);
       await world.append(300, 24);
       await expect
-        .poll(async () => (await world.kafka.lag(world.group, 'rollouts')).filter(({ partition, lag }) => partition !== 1 && lag > 0), {
-          timeout: 30_000,
-        })
+        .poll(async () => (await world.kafka.lag(world.group, 'rollouts')).filter(({ partition, lag }) => partition !== 1 && lag > 0))
         .toEqual([]);
       expect(await at()).toBe(end + 5);
       await red.stop();
