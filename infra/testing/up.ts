@@ -1,6 +1,6 @@
 // Runs `turnstream up` as a child process, for end-to-end tests.
-import { EventEmitter } from 'node:events';
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,10 +15,14 @@ import { silentLogger } from './logger.ts';
 
 export const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
 
+/** Running programs of `startUp`, by data directory. */
+const running = new Map<string, Set<ChildProcess>>();
+
 export interface TestHome {
   readonly dataDir: string;
   /** The environment of every program in this home. */
   readonly env: Readonly<Record<string, string>>;
+  /** Ends what `startUp` has started, which a failed test leaves running, and removes the data. */
   remove(): Promise<void>;
 }
 
@@ -32,10 +36,19 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
     dataDir,
     env: { TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_API_PORT: '0', TURNSTREAM_EVAL_QUESTIONS: '30', ...extra },
     async remove() {
+      await endPrograms(dataDir);
       await stopLocalKafka(dataDir);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function endPrograms(dataDir: string): Promise<void> {
+  for (const child of running.get(dataDir) ?? []) {
+    const closed = once(child, 'close');
+    child.kill('SIGTERM');
+    await closed;
+  }
 }
 
 /**
@@ -74,9 +87,11 @@ export interface UpProcess {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts `up` or `serve`; await `exit` before the test ends. */
+/** Starts `up` or `serve`. */
 export function startUp(home: TestHome, args: readonly string[], name: 'up' | 'serve' = 'up'): UpProcess {
   const child = spawn(process.execPath, [program, name, ...args], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const programs = running.get(home.dataDir) ?? new Set();
+  running.set(home.dataDir, programs.add(child));
   const lines: UpLine[] = [];
   const waiting = new Set<() => void>();
   let rest = '';
@@ -95,6 +110,7 @@ export function startUp(home: TestHome, args: readonly string[], name: 'up' | 's
   const exit = new Promise<number | null>((resolve) => {
     child.once('close', (code) => {
       ended = true;
+      programs.delete(child);
       wake();
       resolve(code);
     });

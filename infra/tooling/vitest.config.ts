@@ -22,7 +22,7 @@ const WAITING_WORKERS = 3;
 const expect = { poll: { timeout: 60_000 } };
 
 /** Options of every project that starts Kafka, stores, or other processes. */
-const withProcesses = { root, expect, globalSetup: ['infra/testing/kafka.setup.ts'], testTimeout: 240_000, hookTimeout: 240_000 };
+const withProcesses = { root, expect, globalSetup: ['infra/testing/kafka.setup.ts'], testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
   root,
