@@ -1,9 +1,10 @@
-// The member of a consumer group, with two patches: heartbeats.ts and out-of-range.ts.
+// The member of a consumer group, with three patches: fetch-size.ts, heartbeats.ts, and out-of-range.ts.
+import { fetchSizeOf, type FetchingClass } from './fetch-size.ts';
 import { membershipOf } from './heartbeats.ts';
-import { groupMemberOf, type GroupMemberClass } from './out-of-range.ts';
+import { groupMemberOf } from './out-of-range.ts';
 import type { Patch } from './patch.ts';
 
 export const consumerGroupPatch: Patch = {
   module: 'consumer/consumerGroup.js',
-  replace: (original: GroupMemberClass) => membershipOf(groupMemberOf(original)),
+  replace: (original: FetchingClass) => membershipOf(groupMemberOf(fetchSizeOf(original))),
 };

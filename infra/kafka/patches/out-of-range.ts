@@ -19,7 +19,7 @@ export interface OutOfRange {
 export const outOfRangeListeners = new Map<string, Set<(at: OutOfRange) => void>>();
 
 /** A member of a consumer group of kafkajs, as far as this patch needs it. */
-interface GroupMember extends KafkajsMembership {
+export interface GroupMember extends KafkajsMembership {
   readonly groupId: string;
   readonly memberId: string;
   recoverFromOffsetOutOfRange(error: { readonly topic: string; readonly partition: number }): Promise<void>;

@@ -20,6 +20,7 @@ const DISCONNECT_LIMIT_MS = 10_000;
 /** How long a fetch waits for new records, ms. A pause, a seek or a stop takes effect within this time. */
 const MAX_WAIT_MS = 250;
 
+/** Limits of a fetch, without compression. */
 const BYTES_OF_PARTITION = 2 * 1024 * 1024;
 const BYTES_OF_FETCH = 16 * 1024 * 1024;
 
@@ -46,7 +47,7 @@ export interface InstanceOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly heartbeatMs: number;
-  /** Bytes per fetch; all of them may come from one partition. Default: up to 2 MiB per partition. */
+  /** Bytes per fetch without compression; all of them may come from one partition. Default: up to 2 MiB per partition. */
   readonly fetchBytes?: number;
   /** Called when a generation begins, before anything is fetched. */
   readonly onJoined: (joined: Joined, instance: ConsumerInstance) => void;

@@ -37,6 +37,10 @@ interface FetchedPart {
   place: TopicPartition;
   /** Whether there are control records. */
   hasMarkers: boolean;
+  /** Of its batches in the response. */
+  packedBytes: number;
+  /** Of the same batches without compression. */
+  plainBytes: number;
 }
 
 /** State shared by the records of a batch. */
@@ -249,12 +253,13 @@ interface DecodedPart {
 
 /** Decodes batches up to the first truncated one; the last batch of a fetch may be truncated. */
 export async function decodeRecordBatches(bytes: Buffer): Promise<FetchedRecord[]> {
-  const fetched: DecodedPart = { records: [], part: { place: nowhere, hasMarkers: false } };
+  const fetched: DecodedPart = { records: [], part: { place: nowhere, hasMarkers: false, packedBytes: 0, plainBytes: 0 } };
   let at = 0;
   while (at + BATCH_HEADER_BYTES <= bytes.length) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + 8);
     if (end > bytes.length || end < at + BATCH_HEADER_BYTES) break;
     const batch = readBatch(bytes.subarray(at, end));
+    fetched.part.packedBytes += end - at;
     const codec = batch.attributes & CODEC_MASK;
     if (codec === 0) decodeInto(fetched, batch, batch.body);
     else await decodePacked(fetched, batch, codec);
@@ -300,6 +305,7 @@ function decodeInto({ records, part }: DecodedPart, batch: RecordBatch, body: Bu
   const { baseOffset, baseTimestamp, appendTimestamp, context } = batch;
   const source: BatchSource = { part, cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
   part.hasMarkers ||= source.isControlRecord;
+  part.plainBytes += BATCH_HEADER_BYTES + body.length;
   for (let index = 0; index < batch.count; index += 1) {
     const length = cursor.number();
     const end = cursor.at + length;
