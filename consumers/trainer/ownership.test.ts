@@ -44,7 +44,7 @@ class RivalTrainer {
     this.#isCut = true;
   }
 
-  /** Performs one action; a frozen process does nothing. */
+  /** Performs one action. A process whose steps are not called is frozen. */
   async step(): Promise<void> {
     this.#release?.();
     for (let i = 0; i < 20; i += 1) await Promise.resolve();

@@ -21,7 +21,7 @@ function commandsOf(parent: Command, path: readonly string[] = []): { words: rea
 const all = commandsOf(await buildProgram(context));
 const leaves = all.filter(({ made }) => made.commands.length === 0);
 
-describe('commands', () => {
+describe('the command line', () => {
   let dataDir = '';
   beforeAll(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'turnstream-cli-'));
@@ -31,7 +31,7 @@ describe('commands', () => {
   });
   const run = (...args: readonly string[]) => command({ TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_API_PORT: '0' }, ...args);
 
-  it('include those that the README and the scripts use', () => {
+  it('includes the commands that the README and the scripts use', () => {
     const names = all.map(({ words }) => words.join(' '));
     for (const name of [
       'up',
@@ -60,7 +60,7 @@ describe('commands', () => {
     expect(out).toMatch(new RegExp(`\\$ .*turnstream ${words}`));
   });
 
-  it.each(leaves.map(({ words }) => words.join(' ')))('can be pasted from the help of %s where npm started the program', async (words) => {
+  it.each(leaves.map(({ words }) => words.join(' ')))('shows examples with npx in the help of %s if npm started it', async (words) => {
     const { out } = await command({ TURNSTREAM_DATA_DIR: dataDir, npm_command: 'exec' }, ...words.split(' '), '--help');
     const examples = out.split('\n').filter((line) => line.startsWith('  $ '));
     expect(examples.filter((line) => /(?<!npx )\bturnstream [a-z]/.test(line))).toEqual([]);

@@ -14,7 +14,7 @@ interface Reserved {
   readonly at: number;
 }
 
-/** Pages for reuse. New ones all the time would trigger a full garbage collection several times per second. */
+/** Pages for reuse. Allocating new ones all the time would trigger a full garbage collection several times per second. */
 const spare: Buffer[] = [];
 
 const SPARE_PAGES = 512;

@@ -49,7 +49,7 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   synthesisCheckApiKey: ofCommands,
 };
 
-/** Settings that are invalid without the withheld one, and that no other role uses. */
+/** Settings that are invalid without the withheld one, and are withheld with it; only the roles that use that one need them. */
 const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = {
   apiKeys: ['apiHost', 'trainerHost'],
   initialPolicyUri: ['initialPolicySha256'],
@@ -61,7 +61,7 @@ export function uses(role: RoleName, key: keyof typeof usersOf, { trainer }: Con
   return usersOf[key].includes(role);
 }
 
-/** The default is no secret. */
+/** The default address is not secret. */
 const withheldUnlessDefault =
   (key: 'serperUrl' | 'jinaUrl') =>
   ({ [key]: url }: Config): string =>

@@ -39,10 +39,11 @@ it.skipIf(!existsSync(clientPython))(
     const code = await new Promise((done) => child.once('close', done));
     expect(code, said.slice(-5_000)).toBe(0);
     const [record] = JSON.parse(readFileSync(out, 'utf8')) as readonly [DemoRecord];
-    expect(record).toMatchObject({ steps: 8, kills: 1 });
-    expect(record.gain, JSON.stringify(record)).toBeGreaterThan(0);
+    expect(record).toMatchObject({ steps: 4, kills: 1 });
+    // chance alone gives 4 points
+    expect(record.gain, JSON.stringify(record)).toBeGreaterThan(8);
     expect(record.after.all).toBeGreaterThan(record.before.all);
-    expect(record.ledger_verify).toContain('8 steps');
+    expect(record.ledger_verify).toContain('4 steps');
   },
   1_800_000,
 );

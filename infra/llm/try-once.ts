@@ -1,5 +1,5 @@
 // One request to the server and its answer. Whatever comes back is a generation or a failure; nothing is thrown.
-// The key is only in the request: it is removed from anything that the server returns.
+// The key is only in the request: it is removed from the messages of failures, which may quote the server.
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type GenerationRequest } from '../../streams/core/models.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import { buildAnswer, type AnswerBuilder } from './answer.ts';
@@ -151,7 +151,7 @@ async function readWhole(texts: AsyncIterable<string>, answer: AnswerBuilder): P
   let text = '';
   for await (const piece of texts) text += piece;
   const json = parseJson(text);
-  if (at(json, 'choices', 0) === undefined && at(json, 'error') === undefined) return `an answer that is not one: ${text}`;
+  if (at(json, 'choices', 0) === undefined && at(json, 'error') === undefined) return `a response that is not an answer: ${text}`;
   answer.add(json);
   return '';
 }

@@ -1,4 +1,4 @@
 import { resolve } from 'node:path';
 
-/** The Python with the client and JAX, made by `node infra/tooling/test-python.mjs`. */
+/** Path of the Python interpreter of the environment that `node infra/tooling/test-python.mjs` makes, with the client and JAX. */
 export const clientPython = resolve('.turnstream', 'python', 'bin', 'python');

@@ -25,7 +25,7 @@ export interface Hyper {
   readonly minibatches: number;
   /** REINFORCE: discount factor per turn. */
   readonly discount: number;
-  /** REINFORCE: above 0, the buffer keeps and samples whole trajectories; 0, for runs that did not record the setting, single decisions. */
+  /** REINFORCE: above 0, the buffer keeps and samples whole trajectories; at 0 (runs that did not record the setting), single decisions. */
   readonly replayTrajectories: number;
   /** REINFORCE: capacity of the buffer, in trajectories (or decisions). */
   readonly replayCapacity: number;
@@ -74,14 +74,17 @@ export const parametersOf = (hyper: Hyper): LearnerParameters => ({ ...hyper });
 
 const isAlgorithm = (name: unknown): name is Config['algorithm'] => typeof name === 'string' && name in learningRates;
 
-/** Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get defaults. */
+/**
+ * Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get the values of `unrecorded`, or
+ * else the defaults.
+ */
 export function hyperFrom(recorded: LearnerParameters): Hyper {
   const { algorithm, ...others } = recorded;
   const numbers = Object.fromEntries(Object.entries(others).filter(([name, value]) => withdrawn[name] !== value));
   const refuse = (name: string): PlatformError =>
     new PlatformError(
       'RUN_CONFLICT',
-      `taking over the recorded hyper-parameters: this version has no ${name} of ${String(recorded[name])}; use the version that the run was started with`,
+      `resuming with the recorded hyperparameters: this version does not support ${name} of ${String(recorded[name])}; use the version that the run was started with`,
     );
   if (!isAlgorithm(algorithm)) throw refuse('algorithm');
   const defaults = hyperOf(algorithm, 0);

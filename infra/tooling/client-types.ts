@@ -116,7 +116,7 @@ export function pythonTypes(document: ApiDocument): string {
     return query === undefined ? [] : [[`${capital(operation.operationId)}Query`, query] as const];
   });
   const classes = [...components, ...queries].flatMap(([name, schema]) => pythonClasses(name, schema));
-  const head = `"""What the API answers and takes. ${NOTE}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any, Literal, TypedDict\n`;
+  const head = `"""Request and response types of the API. ${NOTE}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any, Literal, TypedDict\n`;
   return [head, ...classes].join('\n\n');
 }
 
@@ -150,5 +150,5 @@ export function typescriptTypes(document: ApiDocument): string {
     const query = queryOf(operation);
     return query === undefined ? [] : [`  readonly ${operation.operationId}: ${typescriptType(query)};\n`];
   });
-  return `// What the API answers and takes. ${NOTE}\n\nexport interface Schemas {\n${components.join('')}}\n\n/** Queries by the operations that take them. */\nexport interface Queries {\n${queries.join('')}}\n`;
+  return `// Request and response types of the API. ${NOTE}\n\nexport interface Schemas {\n${components.join('')}}\n\n/** Query parameters of each operation, by its operationId. */\nexport interface Queries {\n${queries.join('')}}\n`;
 }

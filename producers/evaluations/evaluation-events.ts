@@ -48,7 +48,7 @@ export interface EvaluationSubject {
   readonly answering?: Readonly<Record<string, unknown>>;
   /** True when a worker that takes no other tasks answers; by default, the workers of the run do. */
   readonly hasOwnWorker?: boolean;
-  /** Number of this repeat of the evaluation; 0 for its first time. */
+  /** Number of this repeat of the evaluation; 0 = the first evaluation, not a repeat. */
   readonly repeat?: number;
   /** Rows of the file that are not asked; no effect on the identity. */
   readonly leftOut?: number;
@@ -80,7 +80,7 @@ function protocolOf(subject: EvaluationSubject): Readonly<Record<string, unknown
   return { questions: mostQuestions, reward, seed, ...limits, settings: commonSettings(answering?.['settings']) };
 }
 
-/** The settings of the policy, without addresses and hashes, which only the workers of a run have among their settings. */
+/** The settings of the policy. Addresses and hashes are left out, because only the settings that a run recorded include them. */
 const commonSettings = (settings: unknown): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(settings ?? {}).filter(([name]) => !/(?:Url|_sha256)$/.test(name)));
 
@@ -164,7 +164,7 @@ export function requestEvent(identity: EvaluationIdentity, sample: SampleState, 
 /** The question of a sample. */
 export function questionOf(subject: EvaluationSubject, sample: SampleState): EvaluationQuestion {
   const question = subject.questions[sample.questionIndex];
-  if (question === undefined) throw new RangeError(`${sample.trajectoryId} is of no question of this evaluation`);
+  if (question === undefined) throw new RangeError(`${sample.trajectoryId} does not belong to any question of this evaluation`);
   return question;
 }
 

@@ -5,7 +5,7 @@
 // tokens = SHA-256 of: text "turnstream tokens 1" · token_ids (int32) · mask (uint8) · logprobs (float32) · version_spans (int32 version,
 //   int32 tokens) · turns (int32) · turn_starts (int32) · int32 prompt_len · float32 temperature · text logprobs_kind · uint8 trainable ·
 //   text why_not
-// batch_sha256 = SHA-256 of: text "turnstream rows 1", and for each row in its order: int32 row · text trajectory_id · int32 attempt ·
+// batch_sha256 = SHA-256 of: text "turnstream rows 1", and for each row, in order: int32 row · text trajectory_id · int32 attempt ·
 //   text group_id · int32 branch · float64 reward · float64 advantage · the 32 bytes of tokens
 //
 // An unknown temperature is the NaN 7fc00000.

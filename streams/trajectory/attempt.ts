@@ -1,7 +1,7 @@
 // The fold of one attempt. Identity, not arrival, decides: a sequence number seen before changes nothing, and the attempt is complete once
-// its end and every sequence number before it have been seen, in any order. An attempt that ended with a gap, or whose end has another
-// token count than its turns, is not usable. State is compact and changed in place, because this runs once per record: no text is kept,
-// and decision bytes are copied out of the fetch buffer that they came in.
+// its end and every sequence number before it have been seen, in any order. An attempt that ended with a gap, or whose end reports a token
+// count that differs from that of its turns, is not usable. State is compact and changed in place, because this runs once per record: no
+// text is kept, and decision bytes are copied out of the fetch buffer that they came in.
 import type { Decision } from '../../schemas/generated/events.ts';
 import { hasRewards, keepReward, withAttached, type AttachedRewards } from '../reward/attached.ts';
 import type { FinishedView, RewardView, StartedView, TurnView } from './rollout-view.ts';
@@ -44,7 +44,7 @@ export interface Attempt {
   spans: number[];
   /** Sequence of the turn that `spans` ends with. */
   spansEnd: number;
-  /** False once a turn arrived after a later one. */
+  /** False once a gap was filled, so a record arrived after a later one. */
   ordered: boolean;
   decisions: KeptDecision[] | undefined;
   ending: AttemptOutcome | undefined;
@@ -153,7 +153,7 @@ export const REFUSED = 'refused';
 
 const COUNTING = new Set(['answered', 'max_turns', 'max_tokens', 'timeout']);
 
-/** usable: it ended with a status that counts, without a gap, and with the token count of its records; unusable: it ended otherwise. */
+/** usable: it ended with a status that counts, a finite reward, no gap, and the token count of its turns; unusable: it ended otherwise. */
 export function statusOf(attempt: Attempt): 'running' | 'usable' | 'unusable' {
   const { ending } = attempt;
   if (ending === undefined) return 'running';

@@ -247,7 +247,7 @@ describe('the figures of tools', () => {
       changes: [...((report['changes'] ?? []) as JsonObject[])].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
     }));
 
-  it('are the same stored or not, before and since any step', async () => {
+  it('are the same, stored or not, before and since any step', async () => {
     const before = sorted(await bothSides());
     const ms = ((await get('tools'))['items'] as JsonObject[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
     const keeper = new ToolFigureKeeper({ store }, 1);

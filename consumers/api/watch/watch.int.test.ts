@@ -153,7 +153,7 @@ describe('a run that is watched', () => {
     expect(data.reduce((sum, { calls }) => sum + calls, 0)).toBe(same?.['failed']);
   });
 
-  it('is compared with its whole length, and counts as running after it was continued', async () => {
+  it('has its newest steps compared with its best and its first ones, and counts as running after it was continued', async () => {
     const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
     const at = `${start} + toIntervalSecond(number)`;
     const place = `'turnstream.training' as _topic, 7 as _partition, number as _offset, ${start} as _timestamp`;
@@ -310,7 +310,7 @@ describe('two evaluations', () => {
   const compare = async (a: string, b: string): Promise<Compared> =>
     (await server.app.inject(`/v1/evaluations/${a}/compare?with=${b}`)).json<Compared>();
 
-  it('differ by more than chance, but not an evaluation from itself', async () => {
+  it('differ by more than chance when one is better, and an evaluation does not differ from itself', async () => {
     await seedEvaluationPair(store);
     const [better, worse] = evaluationPair;
     const more = await compare(worse, better);

@@ -1,6 +1,6 @@
 // Encodes rows as NDJSON: one object per line, with the fields in the order of `TokenRow`. Digits are written straight into one buffer,
-// because a string per number would be slow. A float has nine significant digits, enough to identify every float32; NaN and infinity are
-// null.
+// because a string per number would be slow. A float has up to nine significant digits, enough to identify every float32; a very small or
+// large one is written as `String` does. NaN and infinity are null.
 import type { TokenRow } from '../../../streams/rows/row.ts';
 
 /** Maximum bytes of a whole number with its comma. */

@@ -50,7 +50,7 @@ interface HeldAttempt<W> {
 
 const isWhole = ({ seen, end }: HeldAttempt<unknown>): boolean => seen.size > end;
 
-/** Yields the wanted attempts in order: all of them, or the first ones, as many as fit into the buffer. At least one. */
+/** Yields the wanted attempts in order: all of them, or only the first ones if the buffer becomes full, but at least one. */
 export async function* readAttempts<W extends WantedAttempt>(
   source: RunSource,
   wanted: readonly W[],

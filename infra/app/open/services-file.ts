@@ -1,6 +1,6 @@
-// `<data directory>/services.json`: the addresses of the services of a running `up`. It is a hint: the reader checks that the process that
-// wrote it is alive, and whoever uses an address finds out whether it answers. Only its owner can read it, because an address may hold a
-// password.
+// `<data directory>/services.json`: the addresses of the services of a running `up` or `serve`. It is a hint: the reader checks that the
+// process that wrote it is alive, and whoever uses an address finds out whether it answers. Only its owner can read it, because an address
+// may hold a password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sameProcessAlive, startMarkOf } from '../../lifecycle/process-alive.ts';
@@ -11,7 +11,7 @@ export interface ConfiguredAddresses {
   readonly clickhouseUrl: string;
   readonly apiUrl: string;
   readonly registryUrl: string;
-  /** The default API port when another program uses it. */
+  /** The configured API port, if the API listens on another one because a program already uses it. */
   readonly apiPortTaken?: number;
 }
 

@@ -1,4 +1,4 @@
-// Draws charts as SVG: lines over steps with axes, ticks and a legend. Pure; the same points give the same bytes.
+// Draws charts as SVG: lines over steps or time, with axes, ticks, and a legend. Pure; the same points give the same bytes.
 import type { Chart } from './charts.ts';
 import type { CurvePoint } from '../../../consumers/curves/curves.ts';
 import { smoothed } from './smooth.ts';
@@ -25,13 +25,13 @@ interface Scale {
 /** A run and its drawing options. */
 export interface DrawnRun {
   readonly run: string;
-  /** Unit of a point. */
+  /** What a point stands for, for example a step; the label of the horizontal axis unless the axis is time. */
   readonly unit: string;
-  /** The horizontal axis: points, or the time since `beganMs`. */
+  /** The horizontal axis: the number of the step (or version), or the time since `beganMs`. */
   readonly axis?: 'step' | 'time';
   /** Ms since 1970; by default the time of the first point. */
   readonly beganMs?: number;
-  /** Weight of the previous values, 0 to 1; the original lines stay visible behind the smoothed ones. */
+  /** Weight of the previous values, from 0 to below 1; the original lines stay visible behind the smoothed ones. */
   readonly smoothing?: number;
 }
 
@@ -104,7 +104,7 @@ export const escapeXml = (raw: string): string => raw.replace(/[&<>"]/g, (found)
 const text = ({ x, y }: SvgPoint, content: string, attributes = ''): string =>
   `<text x="${fixed(x)}" y="${fixed(y)}" ${attributes}>${escapeXml(content)}</text>`;
 
-/** Linear scale; a range with a single value is widened, and an axis of nonnegative values starts at 0. */
+/** Linear scale. A range with a single value is widened; with `fromZero`, the scale of positive values starts at 0. */
 function scaleOf(values: readonly number[], [from, to]: readonly [number, number], fromZero: boolean): Scale {
   let [low, high] = extremes(values);
   if (fromZero && low > 0) low = 0;

@@ -6,9 +6,9 @@ const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): strin
   const at = mend.goOnAt < 0 ? 'after the last offset in the tables' : `at ${mend.goOnAt}`;
   const goes = done ? 'the sink continues' : 'the sink would continue';
   if (state === 'head-cut') {
-    return `${mend.skipped} offsets up to ${first - 1} left the log before they were stored; ${done ? 'skipped' : 'they would be skipped'}, ${goes} ${at}`;
+    return `${mend.skipped} offsets up to ${first - 1} left the log before they were stored; they ${done ? 'were' : 'would be'} skipped, and ${goes} ${at}`;
   }
-  return `the log and the tables differ from ${mend.removeFrom} on; rows from there ${done ? 'were' : 'would be'} removed, ${goes} ${at}`;
+  return `the log and the tables differ from ${mend.removeFrom} on; rows from there ${done ? 'were' : 'would be'} removed, and ${goes} ${at}`;
 };
 
 /** One line per partition to mend, and the next action. */
@@ -21,6 +21,6 @@ export function renderMend(partitions: readonly SurveyedPartition[], done: boole
   });
   const next = done
     ? 'Start the sink; `turnstream audit` compares the log with the tables.\n'
-    : 'Nothing was changed. `turnstream warehouse mend --yes` carries it out.\n';
+    : 'Nothing was changed. `turnstream warehouse mend --yes` makes these changes.\n';
   return lines.join('') + next;
 }

@@ -1,4 +1,4 @@
-// What the API answers and takes. Generated from the API's OpenAPI document by `npm run generate:reference`. Do not edit.
+// Request and response types of the API. Generated from the API's OpenAPI document by `npm run generate:reference`. Do not edit.
 
 export interface Schemas {
   readonly Admission: { readonly sequence: number; readonly version: number; readonly capacity: number; readonly running: number; readonly accepted: number; readonly max_concurrent: number; readonly max_staleness: number; readonly groups: number; readonly at: string | null };
@@ -157,7 +157,7 @@ export interface Schemas {
   readonly WorkerList: { readonly items: readonly Schemas['Worker'][] };
 }
 
-/** Queries by the operations that take them. */
+/** Query parameters of each operation, by its operationId. */
 export interface Queries {
   readonly listRuns: { readonly limit?: number; readonly cursor?: string; readonly fields?: readonly ('run_id' | 'status' | 'reason' | 'dataset' | 'algorithm' | 'backend' | 'learner' | 'seed' | 'group_size' | 'batch_groups' | 'max_staleness' | 'max_concurrent' | 'max_attempts' | 'stale_policy' | 'planned_steps' | 'steps' | 'version' | 'reward_mean' | 'reward_mean_first_20' | 'reward_mean_last_20' | 'trained' | 'discarded' | 'tokens' | 'staleness_max' | 'started_at' | 'finished_at' | 'last_step_at' | 'purposes' | 'is_trained' | 'last_at' | 'reward_spark')[]; readonly status?: 'running' | 'finished' | 'recorded'; readonly purpose?: 'train' | 'eval' | 'external' };
   readonly listStaleness: { readonly limit?: number; readonly cursor?: string; readonly fields?: readonly ('run_id' | 'step' | 'trajectories' | 'staleness_mean' | 'staleness_in_flight_mean' | 'staleness_in_queue_mean' | 'staleness_worst' | 'staleness_token_mean' | 'unknown_tokens' | 'tokens' | 'turns_mean' | 'reward_mean' | 'flight_ms_mean' | 'queue_ms_mean' | 'discarded' | 'discarded_staleness_mean' | 'discarded_staleness_in_flight_mean' | 'discarded_staleness_in_queue_mean' | 'discarded_staleness_worst' | 'discarded_staleness_token_mean' | 'discarded_unknown_tokens' | 'discarded_tokens' | 'discarded_turns_mean' | 'discarded_reward_mean' | 'discarded_flight_ms_mean' | 'discarded_queue_ms_mean')[]; readonly from_step?: number; readonly to_step?: number };

@@ -73,8 +73,8 @@ function touchedBy(facts: RunFacts): ReadonlySet<string> {
 }
 
 /**
- * Where the log lost records, the first complete attempt depends on when a reader read: there, the attempt in the ledger counts, provided
- * that it is complete in what was written.
+ * Where the log lost records, different readers may see different attempts as the first complete one. For the groups that this touches, the
+ * attempt in the ledger counts, provided that it is complete in all records that were ever written, including the lost ones.
  */
 function asDecided(
   histories: ReadonlyMap<string, TrajectoryHistory>,

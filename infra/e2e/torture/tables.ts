@@ -1,5 +1,5 @@
 // Compares the raw log with the tables: every record must be in the table of its type exactly once, with the same content, and nothing else
-// may be there. First by count and checksum per partition; where they differ, row by row.
+// may be there. Counts and checksums are compared per table first; where they differ, the rows are compared one by one.
 import type { Store } from '../../../streams/core/ports.ts';
 import { checksumSql, tablesOf, type RecordContent } from './contents.ts';
 import { placeOf, type Contents } from './facts.ts';
@@ -78,7 +78,7 @@ function partings(records: readonly RecordContent[], rows: readonly StoredRow[])
     counts[wrong] += 1;
     problems.push(`${record.table}: record ${placeOf(record)} is ${wrong}`);
   }
-  for (const [place, extra] of found) problems.push(`${extra[0]?.table ?? ''}: row of ${place}, which is no record`);
+  for (const [place, extra] of found) problems.push(`${extra[0]?.table ?? ''}: row at ${place}, where there is no record`);
   return { ...counts, extra: found.size, problems };
 }
 
@@ -119,7 +119,7 @@ export function compareTrained(records: readonly RecordContent[], rows: readonly
       `step_trajectories: the step at ${placeOf(record)} has ${times} rows of ${differing} trajectories, not ${record.trained}`,
     );
   }
-  for (const place of found.keys()) problems.push(`step_trajectories: rows of ${place}, which is no record`);
+  for (const place of found.keys()) problems.push(`step_trajectories: rows at ${place}, where there is no record`);
   return { records: 0, checksum: '0', ...counts, extra: found.size, problems };
 }
 

@@ -64,7 +64,7 @@ export function createLogReader(options: LogReaderOptions): RawLogReader {
   };
 }
 
-/** Waits out an outage, and reports it, until the connection closes. */
+/** Retries through an outage and reports each failure, until there is an answer or the connection closes. */
 async function startingPositions(
   options: LogReaderOptions,
   follow: Parameters<LogReader['follow']>[0],

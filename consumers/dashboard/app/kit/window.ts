@@ -17,7 +17,7 @@ export function rowsAt(scrollTop: number, height: number, count: number): Visibl
   return { from: Math.min(from, Math.max(0, to)), to: Math.max(to, 0) };
 }
 
-/** The scroll position at which a row is visible; unchanged if it is visible already. */
+/** The scroll position at which a row is visible; unchanged if the row is visible already and at least one row away from both edges. */
 export function scrollFor(row: number, scrollTop: number, height: number): number {
   const top = row * ROW_PX;
   if (top < scrollTop + ROW_PX) return Math.max(0, top - Math.floor(height / 3));
@@ -25,7 +25,7 @@ export function scrollFor(row: number, scrollTop: number, height: number): numbe
   return scrollTop;
 }
 
-/** The key of the row that is `by` rows after the selected one, at most the first or last; the first if no listed row is selected. */
+/** The key of the row `by` rows after the selected one, clamped to the list; the first if no listed row is selected and `by` is 1 or -1. */
 export function keyAfter(keys: readonly string[], selected: string | undefined, by: number): string | undefined {
   const at = selected === undefined ? -1 : keys.indexOf(selected);
   return keys[Math.max(0, Math.min(keys.length - 1, at + by))];

@@ -48,7 +48,7 @@ export function FlowPage({ parts }: { readonly parts: PatternParts }): JSX.Eleme
 
 const fateNotes: Readonly<Record<string, string>> = {
   trained: 'a step learned from it',
-  collected: 'kept in a batch; the run is not trained',
+  collected: 'kept in a batch of a run whose policy the trainer does not train',
   discarded: 'not trained on, or in a step that a rewind abandoned',
   lost: 'given up, and not trained on or discarded since',
   open: 'finished, not yet trained on or discarded',
@@ -76,9 +76,10 @@ function Board({ run, flow }: { readonly run: string; readonly flow: ApiFlow }):
     <>
       <p class="note">
         {flow.is_whole ? `All ${figure(flow.trajectories)} trajectories` : `The newest ${figure(flow.trajectories)} trajectories`}, up to{' '}
-        {figure(layout.lanes)} at once, bound {figure(flow.max_staleness)} versions. Colors are versions, lines are publications, green
-        ticks are the {figure(flow.steps.numbers.length)} steps, a thin line is the wait for a step.{' '}
-        {flow.max_staleness !== null && 'A tick in a bar marks when its trajectory reaches the bound; the time after that is red. '}
+        {figure(layout.lanes)} at once; staleness limit: {figure(flow.max_staleness)} versions. The color of a bar is its first version,
+        vertical lines are publications, green ticks at the top are the {figure(flow.steps.numbers.length)} steps, and the thin line after a
+        bar is the wait until it is trained on or discarded.{' '}
+        {flow.max_staleness !== null && 'A tick in a bar marks when its trajectory becomes too old; the time after that is red. '}
         Bars that end less than half a pixel apart are drawn as one. Wheel: zoom. Drag: move. Click, or <kbd>n</kbd> and <kbd>p</kbd>, then{' '}
         <kbd>Enter</kbd>: open.{' '}
         {!flow.is_whole && (
@@ -114,7 +115,7 @@ function countsOf(flow: ApiFlow): readonly number[] {
   return counts;
 }
 
-/** Discards of the visible window by reason, with a link to the list. */
+/** Discarded and lost attempts of the loaded range by reason, with a link to the page that compares kept and discarded trajectories. */
 function Reasons({ flow, run }: { readonly flow: ApiFlow; readonly run: string }): JSX.Element | null {
   const counts = new Map<string, number>();
   for (const [at, reason] of (flow.columns['reason'] ?? []).entries()) {

@@ -101,7 +101,7 @@ def test_calls_of_the_guide_to_trl_exist() -> None:
     assert {"max_staleness", "token_budget", "weight_sync_steps"} <= {str(key.arg) for key in calls["AsyncGRPOConfig"].keywords} & own
 
 
-def test_code_of_the_guide_to_trl_has_every_name_and_settings_that_fit() -> None:
+def test_code_of_the_guide_to_trl_defines_every_name_and_its_settings_pass_the_check() -> None:
     nodes = list(ast.walk(ast.parse("\n".join(blocks("train-with-trl.md")))))
     names = [node for node in nodes if isinstance(node, ast.Name)]
     known = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(dir(builtins))
@@ -114,7 +114,7 @@ def test_code_of_the_guide_to_trl_has_every_name_and_settings_that_fit() -> None
 
 
 @pytest.mark.parametrize("guide", ["train-with-trl.md", "train-with-prime-rl.md"])
-def test_a_guide_starts_the_run_that_its_trainer_claims_with_an_engine_that_follows_it(guide: str) -> None:
+def test_a_guide_starts_the_run_that_its_trainer_claims_and_sets_up_an_engine_that_follows_it(guide: str) -> None:
     (start,) = blocks(guide, "sh")
     (run,) = re.findall(r"turnstream up --run (\S+)", start)
     text = "\n".join(blocks(guide) + blocks(guide, "bash"))
@@ -148,7 +148,7 @@ def test_the_query_for_trajectories_that_were_trained_twice_finds_them() -> None
     store.close()
 
 
-def test_the_side_process_takes_the_flags_of_its_guide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_adapter_of_prime_rl_takes_the_flags_of_its_guide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (line,) = re.findall(r"python -m turnstream.prime_rl (.*)", "\n".join(blocks("train-with-prime-rl.md", "bash")))
     seen: list[dict[str, Any]] = []
     monkeypatch.setattr("turnstream.prime_rl.Bridge", lambda run, output, **shape: seen.append(shape) or type("B", (), {"train": lambda *_: None})())

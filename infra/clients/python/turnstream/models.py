@@ -1,4 +1,4 @@
-"""What the API answers and takes. Generated from the API's OpenAPI document by `npm run generate:reference`. Do not edit."""
+"""Request and response types of the API. Generated from the API's OpenAPI document by `npm run generate:reference`. Do not edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** Chooses one of several options and describes the choice. */
+/** The choice of one of several options. */
 export interface Choice {
   /** -1 when there was nothing to choose from. */
   readonly chosen: number;
@@ -8,7 +8,7 @@ export interface Choice {
   readonly entropy: number;
 }
 
-/** Samples from the softmax of the logits with `chance` in [0, 1); without it, takes the first of the best. */
+/** Samples from the softmax of the logits, with `chance` drawn uniformly from [0, 1); without it, takes the first of the highest logits. */
 export function choose(logits: ArrayLike<number>, chance: number | undefined): Choice {
   if (logits.length === 0) return { chosen: -1, logprob: 0, entropy: 0 };
   const values = Array.from(logits);

@@ -278,7 +278,7 @@ def main() -> int:
     plan = PLANS[flags.model]
     flags.steps, flags.questions = flags.steps or plan.steps, flags.questions or plan.questions
     if flags.short:
-        flags.steps, flags.questions = 8, 96
+        flags.steps, flags.questions = 4, 96
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     view = View()
     records = []
