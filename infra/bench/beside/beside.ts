@@ -11,6 +11,7 @@ import { publish, whole, type BenchReport, type BenchTable } from '../report.ts'
 import { median } from '../statistics.ts';
 import { compare, figuresOf, type BenchName, type BenchComparison } from './compare.ts';
 import { foldPairs } from './fold-pairs.ts';
+import { restartPairs } from './restart-pairs.ts';
 import { duringTraining } from './training.ts';
 
 const { values: flags } = parseArgs({
@@ -26,20 +27,25 @@ const { values: flags } = parseArgs({
   },
 });
 
-const HELP = `npm run bench:beside -- --against <revision> --bench <fold|${Object.keys(figuresOf).join('|')}> [flags]
+/** Benches whose figures are measured in pairs. */
+const inPairs = { fold: foldPairs, restart: restartPairs } as const;
+type PairedBench = keyof typeof inPairs;
+const isPaired = (name: string): name is PairedBench => name in inPairs;
+const isBench = (name: string): name is BenchName | PairedBench => isPaired(name) || name in figuresOf;
+
+const HELP = `npm run bench:beside -- --against <revision> --bench <${[...Object.keys(inPairs), ...Object.keys(figuresOf)].join('|')}> [flags]
 
   --against R       the older revision (a commit, tag or branch)
-  --flags="…"       what both benches are called with, for example --flags="--records 1000000 --rounds 1"; given several
-                    times, the pairs of runs use them in turn
+  --flags="…"       what both benches are called with, for example --flags="--turns 400000 --rounds 1"; given several
+                    times, the pairs of runs use them in turn (fold and restart use the first)
   --flags-here="…"  further flags for this revision, for inputs that the older one had without a flag
-  --rounds N        pairs of runs; the older one goes first in odd rounds (2)
+  --rounds N        pairs of runs, or of readers and trainers (fold, restart); the older one goes first in odd rounds (2)
   --tolerance P     percent by which a figure may be worse (3)
   --out DIR         where the report goes (infra/docs/reference/bench)
 `;
 
 const root = process.cwd();
 const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
-const isBench = (name: string): name is BenchName | 'fold' => name === 'fold' || name in figuresOf;
 
 /** Checks out and builds the older revision, with the dependencies of its own lockfile. */
 function checkOut(revision: string, into: string): string {
@@ -86,10 +92,10 @@ async function ended(tree: string, args: readonly string[]): Promise<void> {
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
-async function measure(bench: BenchName | 'fold', scratch: string): Promise<readonly BenchComparison[]> {
+async function measure(bench: BenchName | PairedBench, scratch: string): Promise<readonly BenchComparison[]> {
   say(`building ${flags.against}`);
   const older = checkOut(flags.against, scratch);
-  if (bench === 'fold') return foldPairs({ older, newer: root, rounds: Number(flags.rounds), flags: flagsOf(1), say });
+  if (isPaired(bench)) return inPairs[bench]({ older, newer: root, rounds: Number(flags.rounds), flags: flagsOf(1), say });
   const [old, fresh]: [BenchTable[], BenchTable[]] = [[], []];
   for (let round = 1; round <= Number(flags.rounds); round += 1) {
     const turns = [
@@ -108,17 +114,20 @@ const METHODS = {
   fold:
     'Each revision writes a topic. Then a reader process of either revision folds its topic in turns, on one machine; a round takes some seconds. ' +
     'The columns are medians of the rounds, and the last one is the median of the ratios within a round.',
+  restart:
+    'Each revision writes a log and keeps it. Then a trainer of either revision is started on its log in turns, on one machine, and killed when it is back; a round takes some seconds. ' +
+    'The columns are medians of the rounds, and the last one is the median of the ratios within a round.',
   others: 'Both revisions run the bench in turns on the same machine; figures are medians of the runs.',
 } as const;
 
-function reportOf(bench: BenchName | 'fold', compared: readonly BenchComparison[]): BenchReport {
+function reportOf(bench: BenchName | PairedBench, compared: readonly BenchComparison[]): BenchReport {
   const tolerance = Number(flags.tolerance) / 100;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const figure = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));
   return {
     name: `beside-${bench}`,
     title: `${bench}: this revision beside an older one`,
-    method: bench === 'fold' ? METHODS.fold : METHODS.others,
+    method: isPaired(bench) ? METHODS[bench] : METHODS.others,
     quick: false,
     environment: describeEnvironment(),
     parameters: {

@@ -17,10 +17,6 @@ export const figuresOf = {
     { what: 'produced to selectable, p50, ms', row: '', column: 'p50', better: 'lower' },
     { what: 'produced to selectable, p99, ms', row: '', column: 'p99', better: 'lower' },
   ],
-  restart: [
-    { what: 'restart with a snapshot, s', row: 'as it was left', column: 'back to work', better: 'lower' },
-    { what: 'restart without a snapshot, s', row: 'deleted', column: 'back to work', better: 'lower' },
-  ],
   recovery: [{ what: 'kill of the trainer to the next step, median, s', row: '', column: 'median', better: 'lower' }],
   api: [{ what: 'API, requests/s', row: '', column: 'requests/s', better: 'higher' }],
 } as const satisfies Readonly<Record<string, readonly PublishedFigure[]>>;
@@ -45,7 +41,7 @@ export function compare(bench: BenchName, old: readonly BenchTable[], fresh: rea
   });
 }
 
-/** A number with at most a unit. A cell with more words, such as the one about the step after a restart, is not a figure of its column. */
+/** A number with at most a unit. A cell with more words is not a figure of its column. */
 const FIGURE = /^(-?[\d.]+)(?: ?[^\s\d]+)?$/;
 
 /** Throws when the table lacks this figure: a renamed column must not count as unchanged. */
