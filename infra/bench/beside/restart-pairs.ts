@@ -46,8 +46,9 @@ export async function restartPairs(options: PairOptions): Promise<readonly Bench
 async function keepLog(root: string, flags: string): Promise<KeptLog> {
   const args = ['dist/infra/bench/main.js', 'restart', '--hold', '--minutes', '600', ...flags.split(' ').filter((word) => word !== '')];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines = createInterface({ input: child.stderr });
   const line = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stderr }).on('line', (text) => {
+    lines.on('line', (text) => {
       process.stderr.write(`${text}\n`);
       if (text.includes('KAFKA_BROKERS=')) resolve(text);
     });
@@ -55,6 +56,8 @@ async function keepLog(root: string, flags: string): Promise<KeptLog> {
       reject(new Error(`the restart bench of ${root} ended with code ${code ?? 'none'} before its log was written`));
     });
   });
+  // what it says when it is stopped is of no interest
+  lines.removeAllListeners('line');
   return {
     root,
     trainer: trainerIn(line),
