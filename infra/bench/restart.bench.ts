@@ -1,8 +1,6 @@
 // Measures the restart of a trainer that has much to refold: 50,000 open trajectories and 2,000,000 turns after the resume point of its
 // last step. Reports the time from the start of the process to the first plan, the memory, and whether the next step is right: with the
 // snapshot that the killed trainer left, and without it. `npm run bench restart`
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { OfferedTask } from '../../producers/load/fleet.ts';
@@ -17,6 +15,7 @@ import { pause } from '../lifecycle/waiting.ts';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
+import { restartOnce, type Restart } from './restart-once.ts';
 import { median } from './statistics.ts';
 import { answersOf, readAsked, type AskedTask } from './synthetic-answers.ts';
 import { writeSyntheticQuestions } from './synthetic-questions.ts';
@@ -70,13 +69,6 @@ interface RestartStage {
   readonly site: BenchSite;
   readonly kafka: KafkaConnection;
   readonly startTrainer: () => Promise<WatchedTrainer>;
-}
-
-interface Restart {
-  /** The snapshot of the previous trainer was present. */
-  readonly snapshot: boolean;
-  readonly liveMs: number;
-  readonly use: ProcessUse;
 }
 
 async function write(stage: RestartStage, load: Parameters<typeof writeLoad>[0]['load']): Promise<number> {
@@ -138,19 +130,11 @@ async function writeBehind(stage: RestartStage, { trainer, answered }: Prologue)
   return { open: open.length, turns: written, use, ends };
 }
 
-/** Starts, waits for the first plan, and is killed. It leaves the snapshot that it found. */
-async function restartOnce(stage: RestartStage, snapshot: boolean): Promise<Restart> {
-  const file = join(stage.site.dataDir, 'snapshots', `${RUN}.bin`);
-  const kept = await readFile(file).catch(() => undefined);
-  if (!snapshot) await rm(file, { force: true });
-  const trainer = await stage.startTrainer();
-  const liveMs = await trainer.until('the first plan', ({ state }) => state === 'live', LIMIT_MS);
-  const running = trainer.newest()?.figures['running'];
+async function restart(stage: RestartStage, snapshot: boolean): Promise<Restart> {
+  const done = await restartOnce({ dataDir: stage.site.dataDir, run: RUN }, () => stage.startTrainer(), snapshot);
+  const running = done.status?.figures['running'];
   if (running !== groups) throw new Error(`the trainer came back with ${running ?? 0} open groups, ${groups} were open`);
-  const use = trainer.use();
-  process.kill(trainer.pid, 'SIGKILL');
-  if (kept !== undefined) await writeFile(file, kept);
-  return { snapshot, liveMs, use };
+  return done;
 }
 
 interface After {
@@ -273,10 +257,10 @@ async function main(): Promise<void> {
     const restarts: Restart[] = [];
     for (let round = 1; round <= Number(flags.rounds); round += 1) {
       site.signal.throwIfAborted();
-      const restart = await restartOnce(stage, round % 2 === 1);
-      restarts.push(restart);
+      const done = await restart(stage, round % 2 === 1);
+      restarts.push(done);
       say(
-        `restart ${round}, snapshot ${restart.snapshot ? 'as it was left' : 'deleted'}: ${(restart.liveMs / 1_000).toFixed(1)} s, ${(restart.use.cpuMs / 1_000).toFixed(1)} s of CPU, ${whole(restart.use.peak / 1e6)} MB`,
+        `restart ${round}, snapshot ${done.snapshot ? 'as it was left' : 'deleted'}: ${(done.liveMs / 1_000).toFixed(1)} s, ${(done.use.cpuMs / 1_000).toFixed(1)} s of CPU, ${whole(done.use.peak / 1e6)} MB`,
       );
     }
     const after = await stepAfter(stage, ends);

@@ -93,8 +93,6 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
 
   afterAll(async () => {
     await Promise.all([site.close(), open.close(), health.close(), retrieval.close()]);
-    up.signal('SIGTERM');
-    await up.exit;
     await home.remove();
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useKafka } from './kafka.ts';
 import { migratedDatabase, startMigratedStore } from './migrated-store.ts';
-import type { TestHome } from './up.ts';
+import { endPrograms, type TestHome } from './up.ts';
 
 /** A namespace, a database and a data directory for exclusive use. Call it in `beforeAll`. */
 export async function sharedHome(settings: Readonly<Record<string, string>>): Promise<TestHome> {
@@ -23,6 +23,7 @@ export async function sharedHome(settings: Readonly<Record<string, string>>): Pr
       ...settings,
     },
     async remove() {
+      await endPrograms(dataDir);
       await store.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },

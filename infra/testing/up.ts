@@ -43,7 +43,8 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
   };
 }
 
-async function endPrograms(dataDir: string): Promise<void> {
+/** Ends what `startUp` has started in a data directory. */
+export async function endPrograms(dataDir: string): Promise<void> {
   for (const child of running.get(dataDir) ?? []) {
     const closed = once(child, 'close');
     child.kill('SIGTERM');

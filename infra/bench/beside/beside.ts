@@ -110,13 +110,15 @@ async function measure(bench: BenchName | PairedBench, scratch: string): Promise
   return compare(bench, old, fresh);
 }
 
+const OF_PAIRS = 'The columns are medians of the rounds, and the last one is the median of the ratios within a round.';
+
 const METHODS = {
   fold:
     'Each revision writes a topic. Then a reader process of either revision folds its topic in turns, on one machine; a round takes some seconds. ' +
-    'The columns are medians of the rounds, and the last one is the median of the ratios within a round.',
+    OF_PAIRS,
   restart:
-    'Each revision writes a log and keeps it. Then a trainer of either revision is started on its log in turns, on one machine, and killed when it is back; a round takes some seconds. ' +
-    'The columns are medians of the rounds, and the last one is the median of the ratios within a round.',
+    'Each revision writes a log and keeps it. Then a trainer of either revision is started on its log in turns, on one machine, and killed when it is back; a round takes less than a minute. ' +
+    OF_PAIRS,
   others: 'Both revisions run the bench in turns on the same machine; figures are medians of the runs.',
 } as const;
 
