@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
 
   it('draws steps in the flow, and shows when a trajectory becomes too old', async () => {
     await open(`${run}/flow`);
-    await text(/green ticks are the [\d,]+ steps/);
+    await text(/green ticks at the top are the [\d,]+ steps/);
     await journey.page.locator('canvas.flow').hover({ position: { x: 600, y: 60 } });
     await text(/bound (reached .* after its start|of \d+ versions not reached)/);
   });
