@@ -44,6 +44,8 @@ export interface Codec {
   decode(bytes: Buffer, start?: number, end?: number): DecodeResult;
   /** Adds a writer schema from a registry. Returns false when it is of no event type of turnstream, or incompatible with it. */
   learn(schemaId: number, schema: string): boolean;
+  /** Whether the writer schema with this id is known. */
+  knows(schemaId: number): boolean;
   /** Type of the event behind a schema id, without decoding. */
   typeOfId(schemaId: number): EventType | undefined;
 }
@@ -135,6 +137,7 @@ export function createCodec(options: CodecOptions = {}): Codec {
       }
     },
     learn,
+    knows: (schemaId) => writers.has(schemaId),
     typeOfId(schemaId) {
       const writer = writers.get(schemaId);
       return writer === undefined || writer === 'incompatible' ? undefined : writer.type;

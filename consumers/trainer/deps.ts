@@ -4,6 +4,7 @@ import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
 import type {
   Clock,
+  EventDecoder,
   EventReader,
   GroupOffsets,
   LogReader,
@@ -50,7 +51,7 @@ export interface TrainerDeps {
   readonly log: LogReader;
   readonly events: EventReader;
   /** Reads `rollouts`; may decode through rolloutView, which is much faster than whole events. */
-  readonly rollouts: EventReader;
+  readonly rollouts: EventDecoder;
   readonly codec: Codec;
   /** Becomes the only writer of the run: fences the one before. */
   readonly openWriter: () => Promise<TransactionalWriter>;

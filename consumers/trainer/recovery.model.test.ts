@@ -1,7 +1,8 @@
-// Model test of the trainer's state. A random history has admissions, records (repeated, with gaps, late, of unknown and future versions,
-// of attempts that end after another one or with a wrong token count), attached rewards (required in every other history), expiries,
-// discards, and steps. A restart at the resume point and a fold of the whole log give the same state as the trainer that ran all along,
-// also when retention has deleted tasks; when it has deleted rollouts as well, every admitted trajectory still gets an outcome.
+// Model-based test of the trainer's state. A random history consists of admissions, rollout records, attached rewards (required in half of
+// the histories), expiries, discards, and steps. Records may be repeated, missing, or late, and may name unknown or future versions; an
+// attempt may end after another one of its trajectory, or with a wrong token count. A restart at the resume point and a fold of the whole
+// log both give the state of a trainer that never stopped. If retention has deleted tasks, a restart still does; if it has deleted rollouts
+// as well, every admitted trajectory still gets an outcome.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../infra/testing/events.ts';
@@ -41,7 +42,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
-  it('is the same after a restart and after a fold of the whole log when tasks were deleted', async () => {
+  it('is the same after a restart if tasks were deleted; a fold of the whole log then has the same groups and counters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
         const world = await live(seed, moves);
@@ -59,7 +60,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
-  it('gives every trajectory an outcome, whatever retention deleted and however often the trainer restarts', async () => {
+  it('leads to an outcome of every trajectory, whatever retention deleted, and is the same after one more restart', async () => {
     let lost = 0;
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
@@ -72,7 +73,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
         const world: RecoveryWorld = { ...first, state, committer: await committerOf(first.log, state) };
         const reasons = await giveUp(world);
         lost += reasons.filter((reason) => reason === 'lost_request').length;
-        expect(reasons.includes('lost_request') ? skipped : 1, 'what is missing is told').toBeGreaterThan(0);
+        expect(reasons.includes('lost_request') ? skipped : 1, 'missing records are reported').toBeGreaterThan(0);
         expect(state.decided.size, 'every open group has an outcome').toBe(state.groups.size);
         expect(await ledgerOf(world)).toMatchObject({ problems: [], open: openTrajectories(state) });
         expect(summary((await restart(world)).state)).toEqual(summary(state));
@@ -116,7 +117,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     );
   });
 
-  it('reads only the entries of the ledger that a snapshot does not cover, and the last one that it covers', async () => {
+  it('is restored from only the ledger entries that a snapshot does not cover, and the last one that it covers', async () => {
     const { world, snapshot } = await liveWithSnapshot(5, 300);
     const position = unpackSnapshot(snapshot, runId)?.state.ledgerPosition ?? 0;
     expect(position).toBeGreaterThan(10);
@@ -154,7 +155,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     }
   });
 
-  it('has the shape that belongs to the format of snapshots', () => {
+  it('has the fields that the current snapshot format was made for', () => {
     const state = newRunState(runId);
     const group = newGroup({ group_id: 'g' } as TrajectoryRequested);
     foldRequest(group, { trajectory_id: 't' } as TrajectoryRequested, { partition: 0, offset: 0 });
@@ -170,7 +171,7 @@ describe('the state of a run', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('has every kind of outcome in long histories', async () => {
+  it('has every outcome but lost, rewound, and unknown_version in long histories', async () => {
     const worlds = [await live(6, 1_000), await live(7, 1_000)];
     for (const { state } of worlds) {
       expect(state.version).toBeGreaterThan(2);

@@ -61,6 +61,24 @@ describe('event reader', () => {
     expect(asked).toEqual([4_000]);
   });
 
+  it('can look up a schema first, and then decodes without waiting', async () => {
+    const { reader, asked } = setup(new Map([[4_000, later]]));
+    const known = recordOf(bytes);
+    const unknown = recordOf(frame(4_000, Buffer.concat([bytes.subarray(5), Buffer.from([4]), Buffer.from('zz')])));
+    expect([reader.lookUp(known), reader.lookUp(recordOf(null)), reader.lookUp(recordOf(Buffer.from('{}')))]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(reader.decode(known)).toMatchObject({ ok: true });
+    expect(reader.decode(unknown)).toMatchObject({ ok: false, reason: 'unknown_schema' });
+    expect(asked).toEqual([]);
+    await reader.lookUp(unknown);
+    expect(reader.decode(unknown)).toMatchObject({ ok: true, value: { event: { event_id: 'e1' } } });
+    expect(reader.lookUp(unknown)).toBeUndefined();
+    expect(asked).toEqual([4_000]);
+  });
+
   it('caches for one second that an id is unknown', async () => {
     const { reader, asked, advance } = setup();
     for (let count = 0; count < 5; count += 1) {
@@ -129,5 +147,6 @@ describe('event reader', () => {
     const away = new PlatformError('REGISTRY_UNAVAILABLE', 'away');
     const reader = createEventReader(createCodec(), { byId: () => Promise.reject(away) });
     await expect(reader.read(recordOf(frame(8, Buffer.alloc(2))))).rejects.toBe(away);
+    await expect(reader.lookUp(recordOf(frame(8, Buffer.alloc(2))))).rejects.toBe(away);
   });
 });

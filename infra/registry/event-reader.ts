@@ -2,9 +2,9 @@
 // negative one, so that a flood of foreign records costs one lookup per second instead of one each. A record that was retried from
 // dead-letters is always looked up: its schema has probably been registered since.
 import type { Codec, DecodeResult, ValuePlace } from '../../schemas/codec.ts';
-import { LETTER_HEADER } from '../../schemas/framing.ts';
+import { LETTER_HEADER, schemaIdOf } from '../../schemas/framing.ts';
 import { messageOf } from '../../streams/core/errors.ts';
-import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
+import type { Clock, EventDecoder, EventRead, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
 /** How long a schema id stays cached as unknown, ms. */
@@ -14,14 +14,14 @@ const UNKNOWN_MS = 1_000;
 const UNKNOWN_MAX = 10_000;
 
 /**
- * An unreadable record is a result with a reason. An outage of the registry is not: then `read` rejects with a retriable error, because the
- * record may be valid.
+ * An unreadable record is a result with a reason. An outage of the registry is not: then `read` and `lookUp` reject with a retriable error,
+ * because the record may be valid.
  */
 export function createEventReader(
   codec: Codec,
   registry: Pick<SchemaRegistry, 'byId'>,
   clock: Pick<Clock, 'monotonic'> = systemClock,
-): EventReader {
+): EventDecoder {
   const unknownSince = new Map<number, number>();
 
   const isUnknown = (id: number): boolean => (unknownSince.get(id) ?? -Infinity) + UNKNOWN_MS > clock.monotonic();
@@ -33,21 +33,31 @@ export function createEventReader(
     unknownSince.set(id, clock.monotonic());
   }
 
-  async function readUnknown(record: LogRecord, { bytes, start, end }: ValuePlace, id: number): Promise<EventRead> {
-    if (LETTER_HEADER in record.headers || !isUnknown(id)) await learn(id);
-    return resultOf(record, codec.decode(bytes, start, end));
+  function lookUp(record: LogRecord): Promise<void> | undefined {
+    const place = placeOf(record);
+    const id = place === undefined ? undefined : schemaIdOf(place.bytes, place.start, place.end);
+    if (id === undefined || codec.knows(id)) return undefined;
+    return LETTER_HEADER in record.headers || !isUnknown(id) ? learn(id) : undefined;
+  }
+
+  function decode(record: LogRecord): EventRead {
+    const place = placeOf(record);
+    if (place === undefined) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
+    return resultOf(record, codec.decode(place.bytes, place.start, place.end));
   }
 
   return {
     read(record) {
-      const place = record.placeOfValue?.() ?? wholeOf(record.value);
-      if (place === undefined) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
-      const decoded = codec.decode(place.bytes, place.start, place.end);
-      if (decoded.ok || decoded.reason !== 'unknown_schema' || decoded.schemaId === undefined) return resultOf(record, decoded);
-      return readUnknown(record, place, decoded.schemaId);
+      const read = decode(record);
+      if (read.ok || read.reason !== 'unknown_schema') return read;
+      return lookUp(record)?.then(() => decode(record)) ?? read;
     },
+    lookUp,
+    decode,
   };
 }
+
+const placeOf = (record: LogRecord): ValuePlace | undefined => record.placeOfValue?.() ?? wholeOf(record.value);
 
 const wholeOf = (value: Buffer | null): ValuePlace | undefined =>
   value === null ? undefined : { bytes: value, start: 0, end: value.length };

@@ -213,6 +213,14 @@ export interface EventReader {
   read(record: LogRecord): EventRead | Promise<EventRead>;
 }
 
+/** An event reader that can also look up the schemas of a batch first, so that the batch is then decoded without waiting. */
+export interface EventDecoder extends EventReader {
+  /** Asks the registry for the schema of a record; undefined if it is known, or cached as unknown. Rejects during an outage of the registry. */
+  lookUp(record: LogRecord): Promise<void> | undefined;
+  /** A record whose schema is not known is unreadable. */
+  decode(record: LogRecord): EventRead;
+}
+
 /** One version of a schema under a subject, as Confluent's REST interface names it. */
 export interface RegisteredSchema {
   readonly subject: string;

@@ -241,9 +241,8 @@ export function noteRead(
   if (last?.leaderEpoch !== undefined) state.rolloutMarks.set(partition, { offset: last.offset, leaderEpoch: last.leaderEpoch });
 }
 
-/** Folds one record of `rollouts`. Never throws. */
+/** Folds one record of `rollouts`, in the order of the log within its group; call noteRead after the batch. Never throws. */
 export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: TaskPlace): void {
-  raise(state.rolloutPositions, place);
   if (type === 'WorkerHeartbeat') return;
   if (type === 'RewardAttached') {
     foldAttached(state, event, place);

@@ -1,6 +1,6 @@
 // A connection to the log with its codec and schema registry.
 import { createCodec, type Codec, type CodecOptions } from '../../../schemas/codec.ts';
-import type { EventReader, Logger, SchemaRegistry, SkippedRange } from '../../../streams/core/ports.ts';
+import type { EventDecoder, EventReader, Logger, SchemaRegistry, SkippedRange } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../../clickhouse/client.ts';
 import { passwordForUrl } from '../../clickhouse/store/password.ts';
@@ -17,7 +17,7 @@ export interface LogConnection {
   readonly codec: Codec;
   readonly events: EventReader;
   /** A reader that decodes only some fields of some types, or decodes some types lazily. */
-  readonly eventsThrough: (how: Pick<CodecOptions, 'view' | 'late'>) => EventReader;
+  readonly eventsThrough: (how: Pick<CodecOptions, 'view' | 'late'>) => EventDecoder;
   readonly registry: SchemaRegistry;
   /** Closes the connection and the registry. */
   close(): Promise<void>;
