@@ -60,6 +60,9 @@ export interface MemoryLogOptions {
 const topics = [...new Set(publishedSchemas.map((entry) => entry.topic))];
 const defaultPartitions: Partial<Record<EventTopic, number>> = { tasks: 8, rollouts: 4 };
 
+/** Creating a codec takes longer than most tests. */
+const ownCodec = createCodec();
+
 export class MemoryLog {
   readonly codec: Codec;
   readonly namespace: string;
@@ -74,7 +77,7 @@ export class MemoryLog {
   readonly #idle = new Set<() => boolean>();
 
   constructor(options: MemoryLogOptions = {}) {
-    this.codec = options.codec ?? createCodec();
+    this.codec = options.codec ?? ownCodec;
     this.namespace = options.namespace ?? 'memory';
     this.#clock = options.clock ?? Date;
     this.#batchRecords = options.batchRecords ?? 500;

@@ -67,6 +67,8 @@ export interface Rig {
   all(topic: 'training' | 'tasks' | 'rollouts' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
 }
 
+const rollouts = codecReader(createCodec({ view: rolloutView }));
+
 export function newRig(): Rig {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const events = codecReader(log.codec);
@@ -83,7 +85,7 @@ export function newRig(): Rig {
       architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
       log: log.reader(),
       events,
-      rollouts: codecReader(createCodec({ view: rolloutView })),
+      rollouts,
       codec: log.codec,
       openWriter: () => log.transactional('trainer.run-a'),
       offsets: log.offsets,
