@@ -47,7 +47,7 @@ describe('schema ids from the content', () => {
     );
   });
 
-  it('are the first 31 bits of the SHA-256 of the text', () => {
+  it('are the first 32 bits of the SHA-256 of the text, with the highest bit cleared', () => {
     const digest = createHash('sha256').update('"int"').digest();
     expect(contentId('"int"')).toBe(digest.readUInt32BE(0) & 0x7fffffff);
   });

@@ -16,8 +16,8 @@ export function fullNameOf(entry: Pick<PublishedSchema, 'schema'>): string {
 export const subjectOf = (namespace: string, entry: PublishedSchema): string => `${namespace}.${entry.topic}-${fullNameOf(entry)}`;
 
 /**
- * Schema id derived from the schema text (the first 31 bits of its SHA-256, never 0), so that producers whose registry has no central
- * allocator agree on ids without coordination.
+ * Schema id derived from the schema text (the first 32 bits of its SHA-256 with the highest bit cleared, never 0), so that producers whose
+ * registry has no central allocator agree on ids without coordination.
  */
 export function contentId(schema: string): number {
   const id = createHash('sha256').update(schema).digest().readUInt32BE(0) & 0x7fffffff;

@@ -1,6 +1,6 @@
-// The position after a page: base64url of the JSON array of a tag and the last row's sort key. Opaque to clients. Rows that arrive between
-// two pages neither shift nor repeat the following pages. The tag identifies the list and its filters, so that a cursor is valid only for
-// the list that issued it.
+// The position after a page: base64url of a JSON array with a tag and the last row's sort key. Opaque to clients. Rows that arrive between
+// two requests neither shift the following pages nor make them repeat rows. The tag identifies the list and its filters, so that a cursor
+// is valid only for the list that issued it.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 
@@ -10,7 +10,7 @@ export type KeyKind = 'String' | 'Int32' | 'Int64' | 'Float64' | 'time';
 /** Null stands for NaN. */
 export type CursorKey = readonly (string | number | null)[];
 
-/** Equal only for equal lists; `list` is any JSON value. */
+/** Equal only for equal lists; `list` is any JSON value that describes a list and its filters. */
 export const cursorTag = (list: unknown): string => createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, 11);
 
 export const encodeCursor = (tag: string, key: CursorKey): string => Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
@@ -20,7 +20,7 @@ export interface PageCursor {
   readonly key: CursorKey;
 }
 
-/** Throws CURSOR_MISMATCH when the cursor is not from a list with such a key. */
+/** Throws CURSOR_MISMATCH when the cursor is not from a list whose sort key has columns of these kinds. */
 export function decodeCursor(cursor: string, kinds: readonly KeyKind[]): PageCursor {
   const parsed = parse(cursor);
   if (!Array.isArray(parsed)) throw foreignCursor();

@@ -1,4 +1,4 @@
-// Requests and responses of the registry routes, as Confluent's clients know them.
+// Requests and responses of the registry routes, in the format that Confluent's clients expect.
 import { Type, type TSchema } from 'typebox';
 
 export const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
@@ -7,7 +7,7 @@ export const COMPATIBILITY = 'FULL_TRANSITIVE';
 
 const ignored = Type.Optional(Type.String({ maxLength: 100, description: 'Accepted and ignored.' }));
 
-/** Confluent's clients always send these; parameters that Confluent does not know are rejected. */
+/** The query parameters of Confluent's API. Most have no effect here; any other parameter is rejected. */
 export const registryQuery = Type.Object(
   {
     subjectPrefix: Type.Optional(Type.String({ maxLength: 400, description: 'For the list of subjects: only those with this prefix.' })),
@@ -37,7 +37,7 @@ const failure = Type.Unsafe({
 const answer = (schema: TSchema) => ({
   produces: [MEDIA_TYPE],
   response: {
-    200: Type.Unsafe({ ...schema, 'x-response-description': 'Found or done.' }),
+    200: Type.Unsafe({ ...schema, 'x-response-description': 'Success.' }),
     404: failure,
     409: failure,
     422: failure,

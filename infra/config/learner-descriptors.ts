@@ -1,4 +1,4 @@
-// The built-in learner; part of the table in descriptors.ts.
+// Settings of the built-in learner; part of the table in descriptors.ts.
 
 export const learnerDescriptors = {
   backend: {
@@ -23,6 +23,6 @@ export const learnerDescriptors = {
     min: 0,
     max: 10,
     fallback: 0.2,
-    help: 'Entropy bonus in the loss, per nat; keeps the samples of a group diverse.',
+    help: 'Weight of the entropy bonus in the loss (entropy in nats); keeps the samples of a group diverse.',
   },
 } as const;

@@ -1,5 +1,5 @@
-// A disk fills up under everything that runs on one machine: nothing ends, health reports the reason, and acknowledged data is there when
-// there is space again.
+// The disk under a whole local installation fills up: `turnstream up` keeps running and restarts what exits, health reports the reason, and
+// no acknowledged data is lost.
 import { afterEach, describe, expect, it } from 'vitest';
 import { canMountDisk, smallDisk, type SmallDisk } from '../testing/small-disk.ts';
 import { command, startUp, testHome, type TestHome, type UpLine } from '../testing/up.ts';
@@ -10,7 +10,7 @@ const STEPS = 10;
 const stepOf = ({ event, step }: UpLine): number => (event === 'progress' ? (step ?? 0) : 0);
 const isKafka = ({ service }: UpLine): boolean => service === 'kafka';
 
-describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a tmpfs)', () => {
+describe.skipIf(!canMountDisk)('a full disk (skipped without root, because the test mounts a tmpfs)', () => {
   let disk: SmallDisk;
   let home: TestHome;
   afterEach(async () => {
@@ -19,7 +19,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     await disk.remove();
   });
 
-  it('makes up wait, alive but not ready, and continue by itself when there is space', async () => {
+  it('makes `turnstream up` wait, alive but not ready, and continue by itself when there is space again', async () => {
     disk = await smallDisk(400);
     home = await testHome(quick, disk.dir);
     const up = startUp(home, ['--run', 'full', '--steps', String(STEPS), '--no-eval']);
@@ -36,7 +36,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     const detail = await readiness.text();
     expect(detail).toMatch(/kafka is being started again: /);
     expect(detail).toMatch(/up waits: for space: the disk of .* is full/);
-    // measured again since it is full: there was more free space before
+    // the free space was measured again after the disk had filled up: before, it was larger
     expect(detail).toMatch(/; (?:\d+ kB|\d\d? MB) free/);
     const before = up.lines.length;
     await disk.free();

@@ -1,4 +1,4 @@
-// API keys: `<key>:<scope>[+<scope>…]`. Only digests of keys are kept, and every digest is compared at every request, so that neither the
+// API keys: `<key>:<scope>[+<scope>…]`. Only digests of keys are kept, and every digest is compared on every request, so that neither the
 // response time nor a heap dump reveals a key.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -18,9 +18,9 @@ export interface KeyRing {
   readonly open: boolean;
   /** The caller behind a presented key, or undefined when no key matches. */
   callerOf(presented: string): Caller | undefined;
-  /** A session of a caller of this ring; see sessions.ts. */
+  /** Creates a session (sessions.ts) for a caller from this key ring; empty for any other caller. */
   sessionOf(caller: Caller): string;
-  /** The caller behind a session that has not ended. */
+  /** The caller behind a session, or undefined when it has ended, is forged, or its key is not in this ring. */
   callerOfSession(session: string): Caller | undefined;
 }
 

@@ -1,10 +1,10 @@
-// Predicts when a disk will be full from the free space of the last minutes, to warn early.
+// Warns before a disk is full: predicts the time from the free space over the last few minutes.
 import { bytesText } from './disk-use.ts';
 
-/** With less free space than this, a warning is due however slowly the disk fills, bytes. */
+/** Free space in bytes below which a warning is due, even if the disk does not fill any further. */
 export const LOW_BYTES = 2_000_000_000;
 
-/** If the disk will be full sooner than this, a warning is due, ms. */
+/** A warning is due if the disk will be full within this time, ms. */
 const SOON_MS = 2 * 3_600_000;
 
 const WINDOW_MS = 600_000;
@@ -31,8 +31,8 @@ export function createDiskForecast(): DiskForecast {
       while (samples.length > 1 && atMs - (samples[0]?.atMs ?? 0) > WINDOW_MS) samples.shift();
       const fullInMs = msUntilFull(samples[0], { atMs, free });
       if (fullInMs < SOON_MS)
-        return `its disk is full in about ${durationText(fullInMs)} at the pace of the last minutes (${bytesText(free)} free)`;
-      return free < LOW_BYTES ? `its disk has ${bytesText(free)} left` : '';
+        return `the data disk will be full in about ${durationText(fullInMs)} at the rate of the last minutes (${bytesText(free)} free)`;
+      return free < LOW_BYTES ? `the data disk has ${bytesText(free)} left` : '';
     },
   };
 }

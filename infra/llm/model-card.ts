@@ -1,5 +1,5 @@
-// What an OpenAI-compatible server reports about a model in its model list: where its weights come from. Fields that change with every call
-// (`created` of vLLM is the time of the call) or say nothing about the weights (prices) are left out.
+// The entry of a model in the model list of an OpenAI-compatible server, reduced to the fields that help to identify the weights. Fields
+// that change with every call (vLLM sets `created` to the time of the call) or say nothing about the weights (prices) are left out.
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/waiting.ts';
 import { at, listAt, parseJson, textAt } from './json.ts';
@@ -18,13 +18,13 @@ const TIMEOUT_MS = 10_000;
 const WAITS_MS = [500, 1_500] as const;
 
 /**
- * Empty when the server has no such list or the list does not contain the model. Throws MODEL_UNAVAILABLE when the server does not answer,
- * MODEL_REFUSED when it rejects the key.
+ * Empty when the list does not contain the model, or when the server responds with any HTTP error except 401. Throws MODEL_UNAVAILABLE when
+ * the server cannot be reached or does not respond in time, and MODEL_REFUSED when it responds with 401.
  */
 export async function modelCard(place: ModelEndpoint, signal: AbortSignal): Promise<ModelCard> {
   const response = await get(place, signal);
   if (response.status === 401) {
-    throw new PlatformError('MODEL_REFUSED', `asking ${safeUrl(place.url)} for its models: HTTP 401, its key is refused`);
+    throw new PlatformError('MODEL_REFUSED', `asking ${safeUrl(place.url)} for its models: HTTP 401, the API key was refused`);
   }
   if (!response.ok) return {};
   const listed = listAt(parseJson(response.text), 'data').find((one) => textAt(one, 'id') === place.model);

@@ -1,5 +1,5 @@
-// Both models of question synthesis for tests: each prompt is recognized by its words and answered like a good model, or as the test
-// specifies. It writes artificial questions, with quotes from the page that it receives.
+// A fake of both models of question synthesis for tests. It recognizes each prompt by its wording and answers as a good model would, or as
+// the test specifies. The questions that it writes are artificial, and quote the page in the prompt.
 import type { ScriptedReply, LlmScript, SeenRequest } from './llm-server.ts';
 
 const kinds = {
@@ -30,7 +30,7 @@ function given(prompt: string, name: string): string {
   return line === undefined ? '' : (JSON.parse(line) as string);
 }
 
-/** The entity in a question: its longest run of capitalized words, without the first word. */
+/** The entity in a question: the longest run of capitalized words after the first word of the question. */
 function entityIn(question: string): string {
   const runs = [...question.replace(/^\S+/, '').matchAll(/\p{Lu}[\p{L}'-]*(?: (?:of |and |the )?\p{Lu}[\p{L}'-]*)*/gu)].map(([run]) => run);
   return runs.sort((a, b) => b.length - a.length)[0] ?? '';
@@ -55,11 +55,11 @@ const goodWords: SynthesisWords = {
     const entity = /Choose a fact about (".*?") that/.exec(prompt)?.[1];
     const name = entity === undefined ? '' : (JSON.parse(entity) as string);
     const quote = quoteFrom(given(prompt, 'A page about it'), name);
-    return JSON.stringify({ quote, fact: quote, question: question.replace(name, () => `that of which is told "${quote}"`) });
+    return JSON.stringify({ quote, fact: quote, question: question.replace(name, () => `the one described as "${quote}"`) });
   },
   fuzz({ prompt }) {
     const question = given(prompt, 'Question');
-    return JSON.stringify({ detail: 'the beginning became general', question: `In general terms: ${question}` });
+    return JSON.stringify({ detail: 'the beginning is less exact', question: `In general terms: ${question}` });
   },
   wellFormed: '{"reason": "it is one question", "good": "yes"}',
   timely: '{"reason": "it stays", "keeps": "yes"}',
@@ -70,7 +70,7 @@ const goodWords: SynthesisWords = {
   judge: '{"rationale": "it says nothing", "judgement": "incorrect"}',
 };
 
-/** Answers like a good model, except for the given answers. */
+/** Answers as a good model would, except for prompts whose answer is given. */
 export function synthesizer(words: Partial<SynthesisWords> = {}): LlmScript {
   return (request) => {
     const kind = synthesisPromptOf(request);

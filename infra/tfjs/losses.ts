@@ -1,12 +1,12 @@
-// The losses on plain numbers: logits in, gradient with respect to the logits out. All results are finite for finite logits: log-ratios are
-// clamped, and the divisor is at least one.
+// Computes the losses on plain arrays, without tensors: logits in, gradient with respect to the logits out. All results are finite for
+// finite logits: log-ratios are clamped, and the divisor is at least one.
 import { countOf, type Decisions } from './decisions.ts';
 import { numberAt } from './number-at.ts';
 
 /** Bound for log-ratios: e^20 is 485 million, far beyond every cap. */
 const MAX_LOG_RATIO = 20;
 
-/** The log-ratio to - from, clamped to ±20; 0 when both are impossible. */
+/** The log-ratio to - from, clamped to ±20; 0 when it is not a number, for example when both are -Infinity. */
 export function logRatio(to: number, from: number): number {
   const ratio = to - from;
   return Number.isNaN(ratio) ? 0 : Math.max(-MAX_LOG_RATIO, Math.min(MAX_LOG_RATIO, ratio));
@@ -24,9 +24,9 @@ export interface LossResult {
   readonly loss: number;
   /** Mean entropy of the policy, nats. */
   readonly entropy: number;
-  /** Log-probability of the chosen candidate per decision; -Infinity where it is not a number. */
+  /** Log-probability of the chosen candidate per decision; -Infinity where the logits are not finite. */
   readonly logprobs: Float64Array;
-  /** Gradient with respect to the logits, one value per row. */
+  /** Gradient with respect to the logits, one value per candidate of each decision. */
   readonly gradient: Float32Array;
 }
 
@@ -45,7 +45,7 @@ function distributionOf(logits: Float32Array): ActionDistribution | undefined {
   return { logs, entropy };
 }
 
-/** Mean loss over the decisions, term by term, and its gradient; a decision with non-finite logits does not contribute. */
+/** Mean of `term` over the decisions, less the entropy bonus, and its gradient. A decision with non-finite logits counts as 0. */
 export function lossOf(
   logits: Float32Array,
   decisions: Decisions,
@@ -80,7 +80,7 @@ export function lossOf(
 export interface ProximalOptions {
   /** The ratio to the proximal policy is clipped to 1 ± clip. */
   readonly clip: number;
-  /** Decisions with a larger behavior weight do not contribute to the gradient. */
+  /** Decisions with a larger behavior weight contribute only the entropy bonus to the loss and the gradient. */
   readonly behaveCap: number;
 }
 
@@ -117,7 +117,7 @@ export function proximalTerm(
 
 /** The distance between the policy before the update and the behavior policy. */
 export interface BehaviourAccount {
-  /** Estimate of KL(behavior, proximal): mean of w - 1 - log w over the decisions, never negative. */
+  /** Estimate of KL(behavior, proximal): mean of w - 1 - log w over the decisions, with w as below; never negative. */
   readonly behave_kl: number;
   /** Fraction of decisions whose weight w = exp(proximal - behavior) exceeds the cap. */
   readonly capped_fraction: number;

@@ -1,5 +1,5 @@
-// Requests to a JSON or text service that the operator configured, with a timeout, retries and a limit on the response size. Its address is
-// not checked: the operator chose it. Keys appear only in headers.
+// Requests to a JSON or text service that the operator configured, with a timeout, retries, and a limit on the response size. The address
+// of the service is not checked, because the operator chose it. API keys appear only in headers.
 import { request, type Dispatcher } from 'undici';
 import { messageOf } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/waiting.ts';

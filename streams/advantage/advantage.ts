@@ -3,7 +3,7 @@ const EPSILON = 1e-6;
 /** True when all rewards are equal: the group carries no learning signal. */
 export const isUniform = (rewards: readonly number[]): boolean => rewards.every((reward) => reward === rewards[0]);
 
-/** Below this, the sum of squares of any group that fits in memory is finite. */
+/** If no reward is larger than this in magnitude, the sum of squares of any group that fits in memory is finite. */
 const LARGE = 1e140;
 
 /**

@@ -50,7 +50,7 @@ const discard = (id: string, over: { attempt?: number; reason?: string } = {}) =
   type: 'TrajectoryDiscarded' as const,
   fields: { trajectory_id: id, reason: 'stale', ...over },
 });
-/** Groups by their size. */
+/** An admission of groups, given as their ids with their sizes. */
 const admit = (groups: Readonly<Record<string, number>>) => ({
   type: 'GroupsAdmitted' as const,
   fields: { groups: Object.entries(groups).map(([id, samples]) => ({ group_id: id, question_id: 'q', samples })) },
@@ -71,7 +71,7 @@ function verify(written: readonly EncodedEntry[], versions: readonly number[] = 
 }
 
 describe('the ledger', () => {
-  it('chains the Avro bodies, whatever id the registry gave', () => {
+  it('chains the Avro bodies, whatever schema id the registry assigned', () => {
     const [first] = chainOf([started]);
     expect(first?.entry.event.previous_sha256).toBe(GENESIS);
     const other = createCodec({ idOf: (schema) => schema.length });
@@ -102,7 +102,7 @@ describe('the ledger', () => {
     expect(verify([], [])).toMatchObject({ ok: true, entries: 0 });
   });
 
-  it('fails when any entry is missing; a missing last entry is detected by the policies', () => {
+  it('fails when any entry is missing; the published policies reveal a missing last entry', () => {
     const written = chainOf(whole);
     for (const gone of written.keys()) {
       const report = verify(written.filter((_, i) => i !== gone));
@@ -110,7 +110,7 @@ describe('the ledger', () => {
     }
   });
 
-  it('fails when one byte of any entry is changed', () => {
+  it('fails when one byte of any entry but the last is changed', () => {
     const written = chainOf([...whole, { type: 'RunFinished', fields: {} }]);
     fc.assert(
       fc.property(fc.nat(written.length - 2), fc.nat(5_000), (index, at) => {
@@ -137,7 +137,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('takes one discard of each attempt other than the one that decided', () => {
+  it('accepts one discard of each attempt other than the one that decided the trajectory', () => {
     const problemsOf = (...entries: Parameters<typeof chainOf>[0]) =>
       verify(chainOf([started, admit({ a: 1 }), ...entries, step(2, [])])).problems.map(({ problem }) => problem);
     const late = discard('a.0', { attempt: 1_000, reason: 'superseded' });
@@ -149,7 +149,7 @@ describe('the ledger', () => {
     expect(problemsOf(broken, { ...broken, fields: { ...broken.fields, reason: 'expired' } }, step(1, []))).toEqual([
       'attempt 1001 of trajectory a.0 has a second outcome',
     ]);
-    expect(problemsOf(step(1, []), late)).toEqual(['an attempt of trajectory a.0 is superseded, and none is what superseded it']);
+    expect(problemsOf(step(1, []), late)).toEqual(['an attempt of trajectory a.0 is superseded, but no attempt superseded it']);
     const report = verify(
       chainOf([
         started,
@@ -180,12 +180,12 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('accounts for what was open when the run ended, if its end records that', () => {
+  it('accounts for trajectories that were open when the run ended, if RunFinished counts them', () => {
     const begun = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
     const totals = { admitted: 5, trained: 2, discarded: 0, open: 3 };
     expect(verify(chainOf([...begun, end(totals)]), [0, 1])).toMatchObject({ ok: true, ...totals, finished: true, notes: [] });
     expect(verify(chainOf([...begun, end({ ...totals, open: 0 })]), [0, 1]).problems.map(({ problem }) => problem)).toEqual([
-      'the end of the run tells of 0 open trajectories, its entries of 3',
+      'RunFinished counts 0 open trajectories, the entries before it 3',
     ]);
     const older = verify(chainOf([...begun, end()]), [0, 1]);
     expect(older).toMatchObject({
@@ -195,7 +195,7 @@ describe('the ledger', () => {
     });
   });
 
-  it('accounts for what was collected without a step, batch by batch', () => {
+  it('accounts for trajectories that were collected without a training step, batch by batch', () => {
     const start = { type: 'RunStarted' as const, fields: { weights_sha256: '', backend: 'none' } };
     const row = (randomEvent('StepCompleted', seeded(77)).trajectories[0] ?? {}) as object;
     const batch = (number: number, ids: readonly string[], open: number) => ({
@@ -220,7 +220,7 @@ describe('the ledger', () => {
       'was discarded before it was collected in batch 1',
     );
     expect(problems([...good.slice(0, -1), end({ ...told, collected: 4 })]).join()).toContain(
-      'tells of 4 collected trajectories, its entries of 3',
+      'counts 4 collected trajectories, the entries before it 3',
     );
   });
 
@@ -233,9 +233,9 @@ describe('the ledger', () => {
     const last = { admitted: 5, trained: 5, discarded: 0, open: 0 };
     expect(verify(chainOf([...more, end(last)]))).toMatchObject({ ok: true, finished: true, continued: 1 });
     const problemsOf = (...entries: Parameters<typeof chainOf>[0]) => verify(chainOf(entries)).problems.map(({ problem }) => problem);
-    expect(problemsOf(...more, end(told))).toContain('the end of the run tells of 2 trained trajectories, its entries of 5');
+    expect(problemsOf(...more, end(told))).toContain('RunFinished counts 2 trained trajectories, the entries before it 5');
     expect(problemsOf(...first, end({ ...told, open: 0 }), goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual([
-      'the end of the run tells of 0 open trajectories, its entries of 3',
+      'RunFinished counts 0 open trajectories, the entries before it 3',
     ]);
     expect(problemsOf(...first, goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual(['entry 3 continues a run that had not ended']);
     expect(problemsOf(...more.slice(0, 5), goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual([
@@ -243,7 +243,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('fails when versions have a gap, weights differ or were never published', () => {
+  it('fails when versions have a gap, or when weights differ or were never published', () => {
     expect(verify(chainOf([started, step(2, [])]), [0, 2]).problems.map(({ problem }) => problem)).toEqual(['step 2 follows step 0']);
     expect(verify(chainOf(whole), [0, 1]).problems[0]?.problem).toContain('never published');
     expect(verify(chainOf(whole.slice(0, 3)), [0, 1, 2]).problems[0]?.problem).toContain('the end of the ledger is missing');

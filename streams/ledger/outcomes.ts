@@ -111,7 +111,7 @@ export function createOutcomes(): TrajectoryOutcomes {
       const { admitted, open, problems } = groups.report();
       return {
         ...{ admitted, open, trained, collected, discarded: all.length - trained - collected },
-        problems: [...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`), ...problems],
+        problems: [...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, but no attempt superseded it`), ...problems],
       };
     },
   };

@@ -203,7 +203,7 @@ function compareTotals(
   if (end.open === NOT_TOLD) return [];
   return (['admitted', 'trained', 'collected', 'discarded', 'open'] as const)
     .filter((name) => end[name] !== found[name])
-    .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
+    .map((name) => `RunFinished counts ${end[name]} ${name} trajectories, the entries before it ${found[name]}`);
 }
 
 interface MadeVersion {

@@ -37,13 +37,16 @@ export interface RunPart {
 /** An empty purpose selects the statement's default. */
 const partOf = ({ run, purpose }: RunPart): Params => ({ run, purpose: purpose ?? '' });
 
-/** Calls before and since a step, by tool and error type (empty: successful calls); slowest change first. */
+/** Calls before and since a step, by tool and error type (empty: successful calls); the largest slowdown comes first. */
 export const readToolChanges = (store: Store, part: RunPart, step: number): Promise<readonly RowOf<typeof toolChangeColumns>[]> =>
   report(store, { sql: toolChangesSql, columns: toolChangeColumns }, { ...partOf(part), step });
 
 export interface LengthReport {
   readonly items: readonly RowOf<typeof lengthColumns>[];
-  /** Part of the change in mean reward that comes from a change in length; the two parts add up to the total change. */
+  /**
+   * The change in mean reward from the first to the last quarter of the versions is the sum of two parts: `by_length` comes from a change
+   * in the lengths of trajectories, and `at_same_length` from a change in the reward of trajectories of equal length.
+   */
   readonly by_length: number;
   readonly at_same_length: number;
 }
@@ -81,7 +84,7 @@ async function readDifferences(store: Store, run: string, other: string): Promis
   return (await Promise.all(parts)).flat();
 }
 
-/** One row for each name, from the comparisons of one run with each of the others. A run without the name has an empty value. */
+/** One row per setting or result, from the comparisons of one run with each other run. A run that lacks it has an empty value. */
 export function besideEachOther(comparisons: readonly (readonly Difference[])[]): readonly ComparedEntry[] {
   const keyOf = ({ kind, name }: Difference): string => `${kind} ${name}`;
   const of = comparisons.map((rows) => new Map(rows.map((row) => [keyOf(row), row])));
@@ -116,7 +119,7 @@ export async function listRunQuestions(
   return readPage(store, spec, { ...request, where });
 }
 
-/** Cost of a point of reward, by version, from the first on. */
+/** Cost per point of reward, by the version at which trajectories began, in ascending order. */
 export async function listCosts(store: Store, part: RunPart, request: PageRequest): Promise<ListPage<RowOf<typeof costColumns>>> {
   const spec = { from: `(${costSql})`, columns: costColumns, key: { version: 'Int32' }, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where: [{ sql: '1', params: partOf(part) }] });

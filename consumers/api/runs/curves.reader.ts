@@ -1,5 +1,6 @@
-// The curves of a run, at a cost that depends only on the number of steps: figures over trajectories are read where the warehouse has
-// stored them, and computed for later steps; discards are counted; all other figures are columns of the steps.
+// The curves of a run: one value per step for each series. Figures about the trajectories of a step are read if the warehouse has stored
+// them, and computed for the few other steps, so that the cost depends only on the number of steps. Discards are summed from their counts
+// by version; all other figures are columns of the steps.
 import { stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
@@ -87,7 +88,7 @@ type BucketedRange = CurveRange & { readonly every: number; readonly last: numbe
 
 const SHOWN = `${STEPS_OF_RANGE} and (step % {every:UInt32} = 0 or step = {last:Int32} or {every:UInt32} = 1)`;
 
-/** Steps in order, without duplicates. */
+/** The rows of a statement by step, in the order of the statement; of two rows for a step, the last. */
 async function readPoints(store: Store, sql: string, params: object): Promise<ByStep> {
   const rows = await readRows<StepPoint>(store, sql, { ...params });
   return new Map(rows.map((row) => [row.step, row]));
@@ -99,7 +100,7 @@ const readSteps = (store: Store, shown: BucketedRange, names: readonly string[])
 const readKept = (store: Store, shown: BucketedRange, names: readonly string[]): Promise<ByStep> =>
   readPoints(store, `select ${['step', ...names].join(', ')} from step_figures where ${SHOWN} order by step`, shown);
 
-/** Steps that are closer than this are computed together. */
+/** Steps at most this far apart are computed together. */
 const STRETCH = 64;
 
 export async function makeOthers(store: Store, { run }: CurveRange, steps: readonly number[]): Promise<ByStep> {
@@ -110,7 +111,7 @@ export async function makeOthers(store: Store, { run }: CurveRange, steps: reado
   return figures;
 }
 
-/** First and last of each sequence of close steps. */
+/** The first and the last step of each stretch of steps that are computed together. */
 export function stretchesOf(steps: readonly number[]): readonly (readonly [number, number])[] {
   const found: [number, number][] = [];
   for (const step of [...steps].sort((a, b) => a - b)) {

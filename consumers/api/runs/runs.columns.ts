@@ -1,4 +1,4 @@
-// Columns from the ledger: runs, steps, trained and discarded trajectories.
+// Columns of runs, steps, trained and discarded trajectories, staleness, policies, and tools.
 
 export const runColumns = {
   run_id: 'text',

@@ -27,7 +27,7 @@ describe('changes of advisories', () => {
     ]);
   });
 
-  it('are none for what only one check finds, and for what is over', () => {
+  it('do not follow from a finding of a single check, or from one that is over', () => {
     expect(events([look('one'), look(), look('one'), look()]).flat()).toEqual([]);
     const over = [{ run_id: 'a', items: [finding('was out', 'x', true)] }];
     expect(events([over, over, over]).flat()).toEqual([]);
@@ -39,7 +39,7 @@ describe('changes of advisories', () => {
     ]);
   });
 
-  it('have a text without markup, mentions, and hidden characters', () => {
+  it('have a text without markup, mentions, or hidden characters', () => {
     const named = look('The tool <!channel> & \u202Ea\nb is out');
     const [, [began] = []] = follow([named, named]);
     expect(began?.text).toBe('a: alarm: The tool &lt;!channel&gt; &amp; ‹U+202E›a‹U+000A›b is out. x');

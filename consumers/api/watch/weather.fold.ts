@@ -1,5 +1,5 @@
-// Calls of the tools of a run in spans of equal length, kept up to date: spans with new calls are read again. Spans become longer as the
-// run does, a few times in all; then everything is read again.
+// The "weather" of a run: its tool calls in time spans of equal length, kept up to date. Only spans that may have new calls are read again.
+// As the run gets longer, the spans are widened a few times; each time, everything is read again.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
@@ -29,7 +29,7 @@ interface RunSpans<S> {
   spans: readonly S[];
 }
 
-/** Figures of each tool and span; `turns` is the table with a condition. */
+/** Selects figures of each tool and span. `turns` is the table with its WHERE clause, to which a condition is added. */
 const spansSql = (turns: string, { shown, read }: { readonly shown: string; readonly read: string }): string => `
   select toString(tool) as tool, span, toDateTime64(span * {every:UInt32}, 3, 'UTC') as at, calls, failed${shown}
   from (
@@ -43,7 +43,7 @@ export const callsSql = (turns: string): string =>
 
 export const countsSql = (turns: string): string => spansSql(turns, { shown: '', read: '' });
 
-/** From attempts and heartbeats, which have far fewer rows than turns; `rows` is a table with a condition. */
+/** Computed from attempts and heartbeats, which have far fewer rows than turns. `rows` returns a table with its WHERE clause. */
 const boundsSql = (rows: (table: string) => string): string => `
   select toUnixTimestamp(min(least_at)) as low, toUnixTimestamp(max(most_at)) as high
   from (
@@ -70,7 +70,7 @@ export async function readBounds(store: Store, run: string): Promise<RunBounds |
 const touchedSql = ({ added }: RowWindow): string => `
   select distinct intDiv(toUnixTimestamp(occurred_at), {every:UInt32}) as span from ${added('turns')} and tool != ''`;
 
-/** Turns of some spans. PREWHERE has what stays the same for half an hour, so that the engine remembers which granules are older. */
+/** Turns of some spans. PREWHERE changes only every half hour, so that ClickHouse can cache which granules have only older turns. */
 const ofSpans = (until: string): string =>
   `turns prewhere run_id = {run:String} and occurred_at >= fromUnixTimestamp64Micro({coarse:Int64})
    where ${until} and occurred_at >= fromUnixTimestamp64Micro({least:Int64}) and occurred_at < fromUnixTimestamp64Micro({most:Int64})`;
@@ -115,11 +115,11 @@ async function readSpans<S extends CountedSpan>(of: SpansOf, run: string, name: 
   return Number.isFinite(found.low) ? found : undefined;
 }
 
-/** The calls of a whole run in at most `points` spans. */
+/** The tool calls of a whole run in at most `points` spans, or one more, because spans begin at multiples of their width. */
 export const readRunWeather = (store: Store, run: string, points: number): Promise<Readonly<RunSpans<ReadSpan>> | undefined> =>
   readSpans<ReadSpan>({ store, sql: callsSql, widthOf: (seconds) => widthFor(seconds, points) }, run, `calls in ${points} spans`);
 
-/** Width of the spans in which outages are found, s. It does not depend on the length of a run that takes less than two weeks. */
+/** Width of the spans in which outages are found, s; for runs of more than about two weeks, spans are wider. */
 const COUNTED_S = 60;
 const MOST_COUNTED = 20_000;
 

@@ -1,4 +1,4 @@
-// rollouts -> trajectory_starts, turns, trajectories, rewards, heartbeats
+// Rows of the topic `rollouts`, for the tables trajectory_starts, turns, trajectories, rewards, and heartbeats.
 import type { RewardAttached, TrajectoryFinished, TrajectoryStarted, WorkerHeartbeat } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import { float, type Origin } from './cells.ts';

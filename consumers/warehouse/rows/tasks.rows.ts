@@ -1,4 +1,4 @@
-// tasks -> tasks
+// Rows of the topic `tasks`, for the table `tasks`.
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import type { Origin } from './cells.ts';

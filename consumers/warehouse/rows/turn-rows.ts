@@ -1,4 +1,4 @@
-// Builds the row of a turn from its event, cell by cell, as the table of fields describes.
+// Builds the row of a turn from its event, cell by cell, as turn-fields.ts describes.
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
 import { emptyTurn } from '../../../schemas/rollouts/turn.ts';
 import { turnFields } from '../../../schemas/rollouts/turn-fields.ts';
@@ -43,11 +43,11 @@ const cellsOf = (field: string, spec: RowSpec): readonly ColumnCell[] => [
 interface FieldCells {
   readonly field: string;
   readonly cells: readonly ColumnCell[];
-  /** The value of a sparse field whose cells the blank row already has. */
+  /** The default value of a sparse field, for which the blank row already has the cells; NEVER for other fields. */
   readonly unset: unknown;
 }
 
-const NEVER = Symbol('no field is this');
+const NEVER = Symbol('not the value of any field');
 
 const makers = Object.entries(turnFields).map(([field, of]): FieldCells => {
   const spec = of as RowSpec;

@@ -65,9 +65,9 @@ describe('problems of up itself', () => {
     await expect.poll(() => told.at(-1)).toMatchObject({ state: 'live', detail: 'disk 3.0 GB: tables 3.0 GB; 9.0 GB free' });
     expect(measured[0]).toBe(use);
     free = 1e9;
-    await expect.poll(() => told.at(-1)?.detail).toMatch(/^its disk has 1\.0 GB left; disk 3\.0 GB/);
+    await expect.poll(() => told.at(-1)?.detail).toMatch(/^the data disk has 1\.0 GB left; disk 3\.0 GB/);
     free = 0.9e9;
-    await expect.poll(() => told.at(-1)?.detail).toMatch(/^its disk has 900 MB left/);
+    await expect.poll(() => told.at(-1)?.detail).toMatch(/^the data disk has 900 MB left/);
     free = 1_000;
     await expect.poll(() => told.at(-1)).toMatchObject({ state: 'waiting', detail: expect.stringContaining('is full') as unknown });
     expect(news).toEqual([false, true, false, true]);

@@ -11,7 +11,7 @@ describe('weights in files', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('are found again under their URI, whatever the path has in it', async () => {
+  it('can be read from their URI again, also if the path contains a space', async () => {
     const weights = fileWeights(dataDir);
     const bytes = Buffer.from([1, 2, 3]);
     const uri = await weights.put('abc', bytes);
@@ -22,7 +22,7 @@ describe('weights in files', () => {
     expect(uri.replace('abc', 'def')).toBe(optimizer);
   });
 
-  it('fail with the name of a missing file', async () => {
+  it('cannot be read from a missing file, or from a URI with another scheme', async () => {
     await expect(readWeights('file:///does/not/exist.bin')).rejects.toMatchObject({ code: 'WEIGHTS_MISMATCH' });
     await expect(readWeights('s3://bucket/key')).rejects.toThrow('reading weights from s3://bucket/key');
   });

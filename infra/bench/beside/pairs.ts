@@ -1,5 +1,5 @@
-// Figures of two revisions in pairs: both are measured right after each other in every round. On a machine whose speed changes from minute
-// to minute, ratios of pairs differ much less than those of whole benches.
+// Figures of two revisions in pairs: in every round, one revision is measured right after the other. On a machine whose speed changes from
+// minute to minute, the ratios within pairs vary much less than the ratios between whole benchmark runs.
 import { median } from '../statistics.ts';
 import type { BenchComparison } from './compare.ts';
 
@@ -26,7 +26,7 @@ export async function pairOf<T>(round: number, of: { readonly older: T; readonly
   return { older: await measure(of.older), newer };
 }
 
-/** `worse` is by the median of the ratios within a round. */
+/** `worse` is computed from the median of the ratios newer / older, one per round. */
 export function pairsCompared(what: string, better: 'higher' | 'lower', pairs: readonly FigurePair[]): BenchComparison {
   const change = median(pairs.map(({ older, newer }) => newer / older)) - 1;
   return {

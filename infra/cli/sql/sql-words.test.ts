@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSqlWords } from './sql-words.ts';
 
-describe('names for completion', () => {
+describe('names for SQL completion', () => {
   it('are read once and kept for a minute', async () => {
     const asked: string[] = [];
     let now = 0;
@@ -24,7 +24,7 @@ describe('names for completion', () => {
     expect(asked).toEqual(['SHOW COLUMNS', 'SHOW COLUMNS']);
   });
 
-  it('are only functions while the tables cannot be read', async () => {
+  it('include only functions when the columns cannot be read', async () => {
     const { tables, functions } = await createSqlWords(
       () => Promise.reject(new Error('away')),
       () => 0,

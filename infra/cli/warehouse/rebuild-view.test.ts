@@ -14,7 +14,7 @@ describe('a rebuild', () => {
     expect(text(storing(0), 1_000)).toBe('storing the log: 0 of 1000 records (0 %), 0 records/s');
     expect(text(storing(100), 2_000)).toBe('storing the log: 100 of 1000 records (10 %), 100 records/s, 9 s left');
     expect(text(storing(100), 9_000)).toContain('0 records/s');
-    expect(text({ ...storing(1_000), detail: 'the store\n is away' }, 10_000)).toMatch(/100 %.*, the store is away$/);
+    expect(text({ ...storing(1_000), detail: 'the store\n is down' }, 10_000)).toMatch(/100 %.*, the store is down$/);
     expect(text({ phase: 'auditing', done: 0, of: 0, detail: 'tasks' }, 11_000)).toBe(
       'comparing the log with the tables: 0 of 0 records (100 %), 0 records/s, tasks',
     );
@@ -43,7 +43,7 @@ describe('a line of progress', () => {
     expect(written).toEqual(['\r\u001b[K012345678', '\r\u001b[Klater', '\r\u001b[K']);
   });
 
-  it('is written at intervals elsewhere', () => {
+  it('is written at intervals when the output is no terminal', () => {
     const written: string[] = [];
     let now = 0;
     const line = createProgressLine({ write: (text) => written.push(text) }, () => now);

@@ -11,8 +11,8 @@ const form = (fields: Record<string, string>): Buffer =>
   );
 const type = 'multipart/form-data; boundary=B';
 
-describe('forms', () => {
-  it('preserve any text', () => {
+describe('multipart forms', () => {
+  it('preserve any text that does not contain the boundary', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (query, x) => {
         fc.pre(!`${query}${x}`.includes('--B'));
@@ -24,7 +24,7 @@ describe('forms', () => {
     );
   });
 
-  it('are refused when they are broken or bring files', () => {
+  it('are refused when they are malformed or contain files', () => {
     expect(() => parseMultipart(form({ a: 'b' }), 'multipart/form-data')).toThrow(/boundary/);
     expect(() => parseMultipart(form({ a: 'b' }).subarray(0, -8), type)).toThrow(/no end/);
     expect(() => parseMultipart(Buffer.from('--B\r\n\r\nx\r\n--B--'), type)).toThrow(/no name/);

@@ -66,7 +66,7 @@ describe('the client', () => {
     expect(asked[0]?.body).toEqual({ query: 'select {n:Int32} as n', params: { n: 1 }, format: 'JSON' });
   });
 
-  it('throws the code of a problem', async () => {
+  it('throws an ApiError with the code of the problem response', async () => {
     const { ts } = clientOf(() => json({ code: 'NOT_FOUND', detail: 'there is none' }, 404));
     const error = await ts
       .run('x')
@@ -82,7 +82,7 @@ describe('the client', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('sends a claim once', async () => {
+  it('does not retry a claim', async () => {
     const { ts, asked } = clientOf(() => new Error('broke'));
     await expect(ts.run('demo').trainer('a')).rejects.toThrow(ConnectionFailed);
     expect(asked).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('the client', () => {
     expect(asked.at(-1)?.headers.get('last-event-id')).toBe('p1');
   });
 
-  it('attaches a reward with an identity', async () => {
+  it('attaches a reward, with an event id that identifies it', async () => {
     const { ts, asked } = clientOf(() => json({}));
     await ts.run('demo').reward({ trajectory_id: 't-1', value: 1, identifier: 'me' });
     expect(asked[0]?.body).toMatchObject({ type: 'RewardAttached', event_id: 't-1/0/-1/reward/me', value: 1, turn: -1 });
@@ -112,7 +112,7 @@ describe('the client', () => {
 });
 
 describe('a trainer', () => {
-  it('trains batches along the lineage, and releases those that it did not commit', async () => {
+  it('takes the lineage of each commit, and releases a batch that it did not commit', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const trainer = await ts.run('demo').trainer('ts-1', { framework: 'none' });
@@ -133,7 +133,7 @@ describe('a trainer', () => {
     ]);
   });
 
-  it('rewinds to an older version, publishes weights late, and ends with the run', async () => {
+  it('rewinds to an older version, publishes weights without a commit, and ends with the run', async () => {
     const { ts, asked } = clientOf(({ path }) => {
       if (path.endsWith(':lease')) return json({ code: 'RUN_FINISHED', detail: 'it has ended' }, 409);
       return json(path.endsWith('/trainer') ? claim : { version: 1, sha256: 'cd', replayed: false });
@@ -146,7 +146,7 @@ describe('a trainer', () => {
     for await (const batch of trainer.batches()) throw new Error(`there is no ${batch.lease.batch_id}`);
   });
 
-  it('claims with a prepared commit, and sends it unchanged', async () => {
+  it('claims with a prepared commit, and then sends this commit unchanged', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const batch = await (await ts.run('demo').trainer('a')).lease();
@@ -231,7 +231,7 @@ describe('a trainer', () => {
     await batch?.release();
   });
 
-  it('extends a lease until it is refused, with the timers of a browser', async () => {
+  it('extends a lease until an extension is refused, also with timers that are numbers, as in a browser', async () => {
     const timers: (() => void)[] = [];
     const stop = vi.fn();
     vi.stubGlobal('setInterval', (action: () => void) => timers.push(action));

@@ -1,4 +1,4 @@
-// Everything about a run that the checks of the oracle need, collected once.
+// Everything about a run that the checks of the test oracle (oracle.ts) need, collected once.
 import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { eventsOf, type FactOf, type RunFacts } from './facts.ts';
 import { isWhole, refold, type TrajectoryHistory } from './refold.ts';
@@ -9,7 +9,7 @@ export type TrainedFact = StepFact['event']['trajectories'][number];
 
 export interface GroupCase {
   readonly id: string;
-  /** Order of admission. */
+  /** Position in the order of admission, from 0. */
   readonly index: number;
   /** Ledger sequence of its admission. */
   readonly sequence: number;
@@ -23,18 +23,18 @@ export interface GroupCase {
 export interface Case {
   readonly facts: RunFacts;
   readonly run: RunStarted | undefined;
-  /** Its trainer leases batches. */
+  /** Whether the trainer of the run is external: such a trainer leases batches. */
   readonly isExternal: boolean;
   readonly steps: readonly StepFact[];
   readonly discards: readonly DiscardFact[];
   readonly rewinds: readonly FactOf<'RunRewound'>[];
   readonly groups: ReadonlyMap<string, GroupCase>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
-  /** Groups that lost acknowledged records, or that have records at offsets where the log had lost others. */
+  /** Groups of which the log lost acknowledged records, or whose records were later written at the offsets of lost ones. */
   readonly touched: ReadonlySet<string>;
 }
 
-/** Discards of a single attempt: another attempt of the trajectory may have been trained on. */
+/** Whether a discard is of a single attempt: another attempt of the trajectory may have been trained on. */
 export const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reason === 'invalid';
 
 export const groupOf = (trajectory: string): string => trajectory.slice(0, trajectory.lastIndexOf('.'));
@@ -62,7 +62,7 @@ export function openCase(facts: RunFacts): Case {
 
 const cutsOf = ({ gone }: RunFacts) => gone.filter(({ how, topic }) => how === 'cut' && topic === 'rollouts');
 
-/** A reader that stays up may miss records that are written at offsets it has already read. */
+/** A reader that keeps running while the log loses records may miss records that are later written at offsets it has already read. */
 function touchedBy(facts: RunFacts): ReadonlySet<string> {
   const cuts = cutsOf(facts);
   const ranges = cuts.flatMap((cut) => cut.ranges);
@@ -73,8 +73,8 @@ function touchedBy(facts: RunFacts): ReadonlySet<string> {
 }
 
 /**
- * Where the log lost records, different readers may see different attempts as the first complete one. For the groups that this touches, the
- * attempt in the ledger counts, provided that it is complete in all records that were ever written, including the lost ones.
+ * If the log lost records, different readers may see different attempts as the first complete one. For the affected groups, the attempt in
+ * the ledger counts, provided that it is complete when all records that were ever written are considered, including the lost ones.
  */
 function asDecided(
   histories: ReadonlyMap<string, TrajectoryHistory>,
@@ -106,7 +106,7 @@ function groupsOf(facts: RunFacts, steps: readonly StepFact[], discards: readonl
   );
 }
 
-/** Groups values by key, in order. */
+/** Collects the values of each key; keys and values keep their order. */
 export function gather<K, V>(pairs: readonly (readonly [K, V])[]): ReadonlyMap<K, readonly V[]> {
   const gathered = new Map<K, V[]>();
   for (const [key, value] of pairs) {

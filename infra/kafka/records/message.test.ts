@@ -29,7 +29,7 @@ describe('an event as a message', () => {
     expect(messageOf(expired('x', 0), context).headers).not.toHaveProperty('traceparent');
   });
 
-  it('has its time in microseconds', () => {
+  it('has its time with microsecond precision', () => {
     expect(at(0)).toBe('1970-01-01T00:00:00.000000Z');
     expect(at(7)).toBe('1970-01-01T00:00:00.000007Z');
     expect(at(-1)).toBe('1969-12-31T23:59:59.999999Z');
@@ -42,7 +42,7 @@ describe('an event as a message', () => {
     expect(() => messageOf(large, context)).toThrow(expect.objectContaining({ code: 'RECORD_TOO_LARGE' }));
   });
 
-  it('is measured with its key, its value and its headers', () => {
+  it('has a size that includes its key, its value, and its headers', () => {
     const bare = recordBytes({ key: null, value: null });
     expect(recordBytes({ key: 'ключ', value: Buffer.alloc(10), headers: { a: 'bc', d: Buffer.alloc(3) } })).toBe(
       bare + 8 + 10 + (1 + 2 + 4) + (1 + 3 + 4),
@@ -50,10 +50,10 @@ describe('an event as a message', () => {
   });
 });
 
-describe('sends', () => {
+describe('batches to send', () => {
   const outgoing = (bytes: number): Outgoing => ({ topic: 't', key: null, value: null, headers: {}, bytes });
 
-  it('keep the order, lose nothing, and stay below the limit unless one record alone is larger', () => {
+  it('keep the order, lose nothing, are full, and stay within the limit unless a single record is larger', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: SEND_BYTES * 2 })), (sizes) => {
         const records = sizes.map(outgoing);

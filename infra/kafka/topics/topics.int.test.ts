@@ -21,7 +21,7 @@ function connect(namespace: string): KafkaConnection {
 }
 
 describe('topics', () => {
-  it('are created once, and unchanged afterwards', async () => {
+  it('are created once, and left unchanged when they are applied again', async () => {
     const kafka = connect(randomNamespace());
     expect(await kafka.topics.list()).toEqual([]);
     const first = await kafka.topics.apply(topicPlanOf(settings));
@@ -36,7 +36,7 @@ describe('topics', () => {
     expect(reports.flatMap(({ created }) => created).sort()).toEqual([...all].sort());
   });
 
-  it('grow when asked and never shrink', async () => {
+  it('get more partitions when more are configured, and never fewer', async () => {
     const kafka = connect(randomNamespace());
     await kafka.topics.apply(topicPlanOf(settings));
     const report = await kafka.topics.apply(topicPlanOf({ ...settings, partitionsRollouts: 6 }));
@@ -48,7 +48,7 @@ describe('topics', () => {
     });
   });
 
-  it('refuse a second partition of a topic that must have exactly one, and name it', async () => {
+  it('are not applied when a topic that must have one partition has two; the error names the topic', async () => {
     const namespace = randomNamespace();
     const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
@@ -63,7 +63,7 @@ describe('topics', () => {
     });
   });
 
-  it('take a new retention, and keep other settings', async () => {
+  it('get a newly configured retention, and keep other settings', async () => {
     const namespace = randomNamespace();
     const kafka = connect(namespace);
     await kafka.topics.apply(topicPlanOf(settings));
@@ -87,7 +87,7 @@ describe('topics', () => {
       .toMatchObject({ 'retention.ms': '86400000', 'segment.bytes': '104857600', 'max.message.bytes': '8388608' });
   });
 
-  it('report why the cluster refuses them', async () => {
+  it('are refused with the reason that the cluster gives', async () => {
     const kafka = connect(randomNamespace());
     const plan = topicPlanOf({ ...settings, replication: 3 });
     await expect(kafka.topics.apply(plan)).rejects.toMatchObject({

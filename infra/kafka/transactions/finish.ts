@@ -1,12 +1,13 @@
-// Writes the markers of transactions that a broker has decided, but not ended.
+// Writes the end markers of transactions that a broker has decided to commit or abort, but has not ended.
 //
-// Kafka acknowledges a commit before it writes the markers that end the transaction in its partitions. A broker that is killed in between
-// writes them after its next start. In Kafka 4.3, a broker without other replicas gets no leader for its partitions for some milliseconds
-// of that start, and takes this for deleted topics: it records the transaction as complete without writing a marker ("these partitions are
-// likely deleted already and hence can be skipped" in its log). The transaction stays open there: readers of committed records wait, and no
-// timeout ends it.
+// Kafka acknowledges a commit before it writes the markers that end the transaction in each of its partitions. A broker that is killed in
+// between writes them after its next start. In Kafka 4.3, partitions without replicas on other brokers have no leader for some milliseconds
+// of that start. The broker then takes them for deleted and records the transaction as complete without writing a marker ("these partitions
+// are likely deleted already and hence can be skipped" in its log). The transaction stays open in these partitions: consumers that read
+// only committed records wait, and no timeout ends it.
 //
-// The coordinator still knows how it decided, until the writer opens again. This module asks it, and writes what is missing.
+// The coordinator knows its decision until a producer with the same transactional id starts. This module asks for the decision and writes
+// the missing markers.
 import type { Kafka } from 'kafkajs';
 import { groupBy } from '../../../streams/core/group-by.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
@@ -32,7 +33,7 @@ export interface FinishOptions {
   readonly logger: Logger;
   /** Default: every id of the cluster. */
   readonly transactionalIds?: readonly string[];
-  /** Topics whose names begin so are looked at, and those of consumer offsets. Default: all topics. */
+  /** Only topics whose names begin with this are examined, and the topic of consumer offsets. Default: all topics. */
   readonly prefix?: string;
 }
 
@@ -46,15 +47,16 @@ const REFUSALS = new Set([31, 53]);
 const NO_LEADER = -1;
 
 const UNKNOWN_END =
-  'Kafka lost the end of a transaction, and no longer knows how it was decided; readers wait for it until it is aborted with kafka-transactions.sh of Apache Kafka';
+  'Kafka lost the end marker of a transaction, and no longer knows whether to commit or abort it; ' +
+  'consumers wait until it is aborted with kafka-transactions.sh of Apache Kafka';
 
-/** Decided, but its markers are being written. */
+/** The coordinator has decided, and the markers are still being written. */
 const isBeingEnded = ({ state }: TransactionOfId): boolean => state.startsWith('Prepare');
 const isEnded = ({ state }: TransactionOfId): boolean => state === 'CompleteCommit' || state === 'CompleteAbort';
 
 /**
- * Ends what is lost, and warns. Throws CONFIG_INVALID if the broker refuses to write a missing marker to this client, and KAFKA_UNAVAILABLE
- * if no broker answers within 15 s.
+ * Ends the transactions whose end markers were lost, and logs a warning for each. Throws CONFIG_INVALID if this client lacks the permission
+ * for it, and KAFKA_UNAVAILABLE if no broker answers within 15 s.
  */
 export async function finishTransactions(options: FinishOptions): Promise<void> {
   const deadline = performance.now() + TIMEOUT_MS;
@@ -67,7 +69,7 @@ export async function finishTransactions(options: FinishOptions): Promise<void> 
       if (isRefused(error)) throw refusedError(error);
       const isLast = performance.now() >= deadline;
       if (isLast && error instanceof RequestFailed) {
-        options.logger.warn({ error: messageOf(error) }, 'Kafka could not be asked for transactions without an end');
+        options.logger.warn({ error: messageOf(error) }, 'Kafka did not report which transactions have no end');
         return;
       }
       if (isLast || isFinal(error)) throw kafkaError('looking for transactions without an end', error);
@@ -79,7 +81,7 @@ export async function finishTransactions(options: FinishOptions): Promise<void> 
   }
 }
 
-/** False if something has to be asked again: after a start, partitions and transactional ids have no leader for a moment. */
+/** False if Kafka has to be asked again: just after a start, partitions have no leader, and transactional ids have no coordinator. */
 async function finishOnce(cluster: Cluster, { transactionalIds, prefix = '', logger }: FinishOptions): Promise<boolean> {
   const { brokers, topicMetadata } = await cluster.metadata({ topics: [] });
   const all = await Promise.all(brokers.map(({ nodeId }) => cluster.findBroker({ nodeId })));
@@ -90,7 +92,7 @@ async function finishOnce(cluster: Cluster, { transactionalIds, prefix = '', log
   if (producers.size === 0) return areLed;
   const ids = transactionalIds ?? (await idsOf(all, producers));
   const known = await describeAll(cluster, ids);
-  // asked for again: what was open before may have ended before its coordinator was asked
+  // read again: a transaction that was open before may have ended before its coordinator was asked
   const open = await openTransactions(cluster, byLeader);
   for (const transaction of known) await finishOne(transaction, { cluster, open, logger });
   const areAllKnown = transactionalIds !== undefined || new Set(known.map(({ producerId }) => producerId)).size === producers.size;
@@ -152,7 +154,7 @@ async function finishOne(transaction: TransactionOfId, deps: FinishDeps): Promis
   if (isEnded(transaction) && lost.length > 0) await writeEnd(transaction, lost, deps);
 }
 
-/** A transaction that began meanwhile is not touched: the coordinator has to say the same before and after the partitions are looked at. */
+/** Leaves alone a transaction that began meanwhile: the coordinator must report the same before and after the partitions are read. */
 async function writeEnd(decided: TransactionOfId, lost: readonly OpenAtLeader[], { cluster, logger }: FinishDeps): Promise<void> {
   const { transactionalId, producerId, producerEpoch, state } = decided;
   const now = await describe(cluster, transactionalId);
@@ -167,7 +169,7 @@ async function writeEnd(decided: TransactionOfId, lost: readonly OpenAtLeader[],
   const outcome = commit ? 'committed' : 'aborted';
   logger.warn(
     { transactional_id: transactionalId, outcome, partitions: lost.map(nameOf) },
-    'ended a transaction that Kafka had decided, and lost the end of, when a broker was killed',
+    'ended a transaction that Kafka had decided, but whose end marker it had lost when a broker was killed',
   );
 }
 
@@ -178,6 +180,7 @@ const isRefused = (error: unknown): boolean => error instanceof RequestFailed &&
 const refusedError = (cause: unknown): PlatformError =>
   new PlatformError(
     'CONFIG_INVALID',
-    `ending a transaction that Kafka had decided, and lost the end of: ${messageOf(cause)}. Its records block every reader. Allow the user to Alter the Cluster for one start`,
+    `ending a transaction that Kafka had decided, but whose end marker it had lost: ${messageOf(cause)}. ` +
+      'Its records block every reader. Grant this user Alter on the cluster for one start',
     { cause },
   );

@@ -53,7 +53,7 @@ describe('the index of runs', () => {
     expect(looks()).toBe(0);
   });
 
-  it('is completed once, from a ledger that is older than it', async () => {
+  it('is completed once if the ledger is older than the index', async () => {
     const log = new MemoryLog();
     await entries(log, ['a', 'a', 'b', 'a', 'c']);
     const { index, looks } = rig(log);
@@ -63,7 +63,7 @@ describe('the index of runs', () => {
     expect(looks()).toBe(1);
   });
 
-  it('knows where each run begins in every topic, as far as that was noted', async () => {
+  it('returns where each run begins, in every topic for which that was noted', async () => {
     const log = new MemoryLog();
     await entries(log, ['a', 'b']);
     const { index, looks } = rig(log);
@@ -81,7 +81,7 @@ describe('the index of runs', () => {
     expect(looks()).toBe(1);
   });
 
-  it('ignores foreign records', async () => {
+  it('ignores records that are not valid entries', async () => {
     const text = (key: string, value: string) => ({ key, value: Buffer.from(value) });
     const { index } = rig(new MemoryLog(), [text('a', '{'), text('b', '{"training":-1,"policies":0}'), text('c', 'null'), COMPLETE_RECORD]);
     for (const run of ['a', 'b', 'c']) expect(await index.startOf(run)).toBeUndefined();

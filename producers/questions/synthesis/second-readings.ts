@@ -1,5 +1,6 @@
-// Alternative readings of a description. A clause is about the country before it; it can also be read as being about a country further out.
-// The clauses after it can then no longer be about the countries in between.
+// Alternative readings of a description. A clause is meant to be about the last country mentioned before it: in "the country that borders
+// the country whose capital is X", X is the capital of the second one. It can also be read as being about a country mentioned earlier: X is
+// the capital of the first one. The clauses after it can then no longer be about the countries mentioned in between.
 import type { Profile } from '../../factbook/profiles.ts';
 import type { Clause, CountryDescription } from './clause.ts';
 import { inOrder } from './description.ts';
@@ -48,10 +49,10 @@ function readingsOf(description: CountryDescription): readonly CountryDescriptio
   return made.flatMap(({ nodes }) => builtFrom(nodes, 0) ?? []);
 }
 
-/** A reading that fits this few profiles is as bad as one that fits a single one: with slightly different facts, only one is left. */
+/** A reading that fits at most this many profiles is as bad as one that fits a single profile: slightly different facts leave only one. */
 const FEW = 3;
 
-/** Countries, other than the intended one, that some reading of the description singles out. */
+/** Profiles that fit a reading of the description, if that reading fits at most FEW profiles and not the intended one. */
 export function otherReadings(description: CountryDescription, meant: Profile): readonly Profile[] {
   const singled = readingsOf(description).flatMap((reading) => {
     const sets = (['may', 'surely'] as const).map((surety) => [...fitting(reading, { surety })]);

@@ -1,24 +1,25 @@
 // The prompts of one attempt as deltas: a turn whose prompt begins with the prompt and completion of an earlier turn records only the rest.
-// Tokens are compared, never texts: where a chat template renders the past differently, the prompt keeps the equal tokens and begins a
-// branch. The chains are kept in memory per attempt; a crash loses the attempt anyway.
+// Tokens are compared, never texts: if a chat template renders the history differently, the turn begins a new branch and records its prompt
+// from the first different token on. A chain is a branch with all of its tokens so far. Chains are kept in memory, because a crash loses
+// the attempt anyway.
 import { createHash } from 'node:crypto';
 import type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 
 export type PlacedPrompt = Pick<TurnOutcome, 'branch_parent' | 'prompt_keep' | 'prompt_ids' | 'prompt_sha256'> & {
-  /** True for a prompt after the first that does not begin with the whole prompt and completion of an earlier turn. */
+  /** True for a prompt after the first that does not begin with all tokens of a chain in memory. */
   readonly breaks: boolean;
 };
 
 export const NO_PROMPT: PlacedPrompt = { branch_parent: -1, prompt_keep: 0, prompt_ids: [], prompt_sha256: '', breaks: false };
 
-/** The token ids of the prompt and completion of its last turn. */
+/** A branch so far: the token ids of the prompt and completion of its last turn. */
 interface PromptChain {
   ids: Int32Array;
   length: number;
   turn: number;
 }
 
-/** Chains in memory. A prompt that continues a dropped one records more tokens but is just as exact. */
+/** Maximum number of chains in memory. A prompt that continues a dropped chain records more tokens but is just as exact. */
 const CHAINS_KEPT = 8;
 const FIRST_ROOM = 1_024;
 

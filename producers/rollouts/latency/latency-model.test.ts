@@ -15,7 +15,7 @@ function recorder(): { readonly waits: number[]; readonly wait: Wait } {
 }
 
 describe('the latency model', () => {
-  it('has the mean 1, and a slowest of 2,048 that takes about ten times as long', () => {
+  it('draws factors with a mean of 1, of which the largest of 2,048 is about 10', () => {
     const random = createRandom(1);
     const means: number[] = [];
     const slowest: number[] = [];
@@ -31,7 +31,7 @@ describe('the latency model', () => {
     expect(logNormalOfMeanOne(random, 0)).toBe(1);
   });
 
-  it('makes all turns of an attempt equally slow, and attempts differently', async () => {
+  it('makes all turns of an attempt equally slow, but different attempts differently slow', async () => {
     const { waits, wait } = recorder();
     const policy = slowPolicy(
       policyOf(() => policyTurn({ tool: 'answer', answer: 'a' })),
@@ -62,7 +62,7 @@ describe('the latency model', () => {
     expect(new Set(waits).size).toBe(4);
   });
 
-  it('waits by the clock, and only until the signal aborts', async () => {
+  it('waits on the given clock, but no longer than until the signal aborts', async () => {
     const [tool] = toolsOf(() => toolResult());
     const [clock, stop] = [createTestClock(), new AbortController()];
     const slow = slowTool(tool!, { ...model, toolMs: 1e9 }, clock.sleep);

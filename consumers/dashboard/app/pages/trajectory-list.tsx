@@ -71,7 +71,7 @@ export function TrajectoryList({ run, rows, pages: { isWhole, more }, filter, co
     { keys: ['G'], does: 'Last that is loaded', run: () => select(rows.length - 1) },
     ...openKeys(() => (chosen === undefined ? undefined : linkTo(run, chosen, filter))),
     { keys: ['m'], does: 'Mark', run: () => chosen !== undefined && mark(run, chosen) },
-    { keys: ['d'], does: 'Difference to the marked', run: () => chosen !== undefined && compareWithMarked(run, chosen) },
+    { keys: ['d'], does: 'Compare to the marked one', run: () => chosen !== undefined && compareWithMarked(run, chosen) },
     { keys: ['/'], does: 'Filter', run: () => document.getElementById('add-filter')?.focus() },
   ]);
   const widths = columns.map(({ px }) => `${px}px`).join(' ');

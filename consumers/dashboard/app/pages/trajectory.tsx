@@ -42,7 +42,7 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
     refreshes: [`/v1/trajectories/${encodeURIComponent(id)}`],
   });
   const grows = isRunning || parameter('follow') === '1';
-  // polled, because its turns are few among those of the run, and the stream would send all of them
+  // polled, because the live stream would send the turns of the whole run, and few of them are of this trajectory
   useEffect(() => {
     if (!grows) return undefined;
     const timer = setInterval(() => {
@@ -60,7 +60,7 @@ export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX
 }
 
 function Report({ run, report }: { readonly run: string; readonly report: ApiTrajectoryReport }): JSX.Element {
-  // chosen once, and then named in the address: a refresh does not change what is read
+  // chosen once, and then kept in the address, so that a refresh does not switch to another attempt
   const counted = useMemo(() => countedAttempt(report), [report.trajectory_id]);
   const asked = numberParameter('attempt');
   const attempt = asked ?? counted;
@@ -70,7 +70,7 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
   const one = report.attempts.find((each) => each.attempt === attempt);
   useKeys('Trajectory', [
     { keys: ['m'], does: 'Mark', run: () => mark(run, { trajectory_id: report.trajectory_id, attempt }) },
-    { keys: ['d'], does: 'Difference to the marked', run: () => compareWithMarked(run, { trajectory_id: report.trajectory_id, attempt }) },
+    { keys: ['d'], does: 'Compare to the marked one', run: () => compareWithMarked(run, { trajectory_id: report.trajectory_id, attempt }) },
   ]);
   return (
     <>
@@ -172,7 +172,7 @@ function Fate({
   readonly attempt: number;
 }): JSX.Element {
   return (
-    <ol class="fate" aria-label="What became of it">
+    <ol class="fate" aria-label="What became of the attempt">
       {fateOf(report, attempt).map(({ name, state, at, note, step }) => (
         <li key={name} class={state}>
           <span aria-hidden="true">{stateMarks[state]}</span>{' '}
@@ -247,7 +247,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
   useKeys('Turns', [
     { keys: ['j', 'ArrowDown'], does: 'Next turn', run: () => select(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous turn', run: () => select(at - 1) },
-    { keys: ['PageDown'], does: 'Twenty turns on', run: () => select(at + 20) },
+    { keys: ['PageDown'], does: 'Twenty turns forward', run: () => select(at + 20) },
     { keys: ['PageUp'], does: 'Twenty turns back', run: () => select(at - 20) },
     { keys: ['g g', 'Home'], does: 'First turn', run: () => select(0) },
     { keys: ['G', 'End'], does: 'Last turn', run: () => select(outline.turns - 1) },
@@ -285,7 +285,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
         </form>
         {found !== undefined && (
           <span role="status" class="note">
-            {found.items.length === 0 ? 'no turn holds it' : `${found.is_whole ? '' : 'more than '}${count(found.items.length, 'turn')}`}
+            {found.items.length === 0 ? 'no turn matches' : `${found.is_whole ? '' : 'more than '}${count(found.items.length, 'turn')}`}
             {found.items.length > 0 && (
               <button type="button" class="chip" onClick={() => select(nextOf(matches, at, 1))}>
                 next <kbd>n</kbd>

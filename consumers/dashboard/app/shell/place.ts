@@ -5,7 +5,7 @@ import { parentOf } from './patterns.ts';
 
 const now = (): URL => new URL(location.href);
 
-/** The current address. The browser may get it a moment later. */
+/** The current address. The address bar may show it a moment later. */
 export const place = signal<URL>(now());
 
 interface LeftPage {
@@ -64,7 +64,7 @@ export function numberParameter(name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** False for addresses of the API, and for links within the open page: for those, only the browser moves the focus. */
+/** False for addresses of the API, and for links within the open page. The browser follows both, and moves the focus for the latter. */
 function leadsToPage({ pathname, search, hash }: HTMLAnchorElement): boolean {
   if (/^\/(v1|openapi|metrics|healthz|registry)/.test(pathname)) return false;
   return hash === '' || pathname !== location.pathname || search !== place.peek().search;
