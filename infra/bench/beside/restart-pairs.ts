@@ -1,5 +1,6 @@
 // The restart of two revisions in pairs. Each has a log that its own code wrote and keeps, on which trainers are started and killed: a round
-// takes less than a minute, where a whole bench takes several.
+// takes less than a minute, where a whole bench takes several. The snapshots lack nothing of their logs: how old the one is that a killed
+// trainer leaves depends on the moment, which would hide any other difference.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -25,16 +26,16 @@ export async function restartPairs(options: PairOptions): Promise<readonly Bench
       logs.push(await keepLog(root, options.flags));
     }
     const [older, newer] = logs as [KeptLog, KeptLog];
-    const restart = async (snapshot: boolean, round: number): Promise<FigurePair> => {
+    const restart = async (snapshot: RestartJob['snapshot'], round: number): Promise<FigurePair> => {
       const pair = await pairOf(round, { older, newer }, (log) => secondsOf(options.newer, log, snapshot));
-      say(`round ${round}, ${snapshot ? 'with' : 'without'} a snapshot: old ${pair.older.toFixed(2)} s, new ${pair.newer.toFixed(2)} s`);
+      say(`round ${round}, ${snapshot} a snapshot: old ${pair.older.toFixed(2)} s, new ${pair.newer.toFixed(2)} s`);
       return pair;
     };
-    await restart(true, 0); // the programs are in memory afterwards
+    await restart('renew', 0); // the programs are in memory afterwards
     const [kept, deleted]: [FigurePair[], FigurePair[]] = [[], []];
     for (let round = 1; round <= options.rounds; round += 1) {
-      kept.push(await restart(true, round));
-      deleted.push(await restart(false, round));
+      kept.push(await restart('with', round));
+      deleted.push(await restart('without', round));
     }
     return [pairsCompared('restart with a snapshot, s', 'lower', kept), pairsCompared('restart without a snapshot, s', 'lower', deleted)];
   } finally {
@@ -76,7 +77,7 @@ function trainerIn(line: string): RestartJob['trainer'] {
   return { brokers: brokers.split(','), dataDir, namespace, run: argument('run'), dataset: argument('dataset'), settings: others };
 }
 
-async function secondsOf(built: string, { root, trainer }: KeptLog, snapshot: boolean): Promise<number> {
+async function secondsOf(built: string, { root, trainer }: KeptLog, snapshot: RestartJob['snapshot']): Promise<number> {
   const file = join(built, 'dist', 'infra', 'bench', 'beside', 'restart-once.process.js');
   const job: RestartJob = { trainer, snapshot };
   return resultOf(startBuilt(root, file, [root, JSON.stringify(job)]), `the trainer of ${root}`);
