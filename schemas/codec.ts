@@ -88,77 +88,108 @@ export interface CodecOptions {
 }
 
 export function createCodec(options: CodecOptions = {}): Codec {
-  const idOf = options.idOf ?? contentId;
-  const bound: ValueBound = { end: 0 };
-  const typeHook = boundedTypes(bound);
-  const readers = new Map<EventType, SchemaReader>();
-  const typeByFullName = new Map<string, EventType>();
-  for (const entry of publishedSchemas) {
-    const latest = latestSchema(entry.name);
-    const avroType = parse(latest.schema, typeHook);
-    const view = options.view?.[entry.name];
-    const decoded = view === undefined ? avroType : viewOf(latest.schema, view, bound);
-    const layout = options.late?.includes(entry.name) === true ? layoutOf(latest.schema) : undefined;
-    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout });
-    typeByFullName.set(fullNameOf(entry), entry.name);
-  }
-  const writers: SchemaWriters = new Map();
-
-  function learn(schemaId: number, schema: string): boolean {
-    if (writers.has(schemaId)) return writers.get(schemaId) !== 'incompatible';
-    const writerType = parse(schema, typeHook);
-    const type = typeByFullName.get(writerType.name ?? '');
-    const reader = type === undefined ? undefined : readers.get(type);
-    if (type === undefined || reader === undefined) return false;
-    writers.set(schemaId, makeWriter({ type, writerType, reader, schema, bound }));
-    return writers.get(schemaId) !== 'incompatible';
-  }
-  for (const entry of publishedSchemas) learn(idOf(entry.schema), entry.schema);
-
+  const { readerOf, writerOf, knows, learn } = createSchemas(options);
   return {
     encode(type, event) {
-      const reader = readers.get(type);
-      if (reader === undefined) throw new RangeError(`no schema is published for ${type}`);
+      const reader = readerOf(type);
       return frame(reader.id, reader.avroType.toBuffer(event));
     },
     decode(bytes, start = 0, end = bytes.length) {
       const schemaId = schemaIdOf(bytes, start, end);
       if (schemaId === undefined) return failure('not_framed', undefined, `first byte is not 0 or fewer than ${FRAME_BYTES} bytes`);
-      const writer = writers.get(schemaId);
+      const writer = writerOf(schemaId);
       if (writer === undefined) return failure('unknown_schema', schemaId, `schema id ${schemaId} is not known`);
       if (writer === 'incompatible') return failure('incompatible_schema', schemaId, `schema id ${schemaId} cannot be read as our type`);
       try {
         const { type, reader, read } = writer;
         const event =
-          reader.layout === undefined ? { type, event: read(bytes, start, end) } : lateIn({ bytes, start, end }, writer, writers);
+          reader.layout === undefined ? { type, event: read(bytes, start, end) } : lateIn({ bytes, start, end }, writer, writerOf);
         return { ok: true, value: event as DecodedEvent };
       } catch (cause) {
         return failure('undecodable', schemaId, cause);
       }
     },
     learn,
-    knows: (schemaId) => writers.has(schemaId),
+    knows,
     typeOfId(schemaId) {
-      const writer = writers.get(schemaId);
+      const writer = writerOf(schemaId);
       return writer === undefined || writer === 'incompatible' ? undefined : writer.type;
     },
   };
 }
 
-type SchemaWriters = Map<number, SchemaWriter | 'incompatible'>;
+type WriterOf = (schemaId: number) => SchemaWriter | 'incompatible' | undefined;
+
+interface CodecSchemas {
+  readonly readerOf: (type: EventType) => SchemaReader;
+  readonly writerOf: WriterOf;
+  readonly knows: Codec['knows'];
+  readonly learn: Codec['learn'];
+}
+
+/** Schemas are parsed when they are first used: parsing all of them is a large part of the start of a command. */
+function createSchemas(options: CodecOptions): CodecSchemas {
+  const idOf = options.idOf ?? contentId;
+  const bound: ValueBound = { end: 0 };
+  const typeHook = boundedTypes(bound);
+  const published = new Map(publishedSchemas.map((entry) => [idOf(entry.schema), entry]));
+  const readers = new Map<EventType, SchemaReader>();
+  const writers = new Map<number, SchemaWriter | 'incompatible'>();
+
+  function readerOf(type: EventType): SchemaReader {
+    const known = readers.get(type);
+    if (known !== undefined) return known;
+    const { schema } = latestSchema(type);
+    const avroType = parse(schema, typeHook);
+    const view = options.view?.[type];
+    const decoded = view === undefined ? avroType : viewOf(schema, view, bound);
+    const layout = options.late?.includes(type) === true ? layoutOf(schema) : undefined;
+    const reader: SchemaReader = { avroType, decoded, id: idOf(schema), schema, layout };
+    readers.set(type, reader);
+    return reader;
+  }
+
+  function add(schemaId: number, { type, writerType, schema }: OwnSchema): SchemaWriter | 'incompatible' {
+    const writer = makeWriter({ type, writerType, reader: readerOf(type), schema, bound });
+    writers.set(schemaId, writer);
+    return writer;
+  }
+
+  const writerOf: WriterOf = (schemaId) => {
+    const known = writers.get(schemaId);
+    if (known !== undefined) return known;
+    const entry = published.get(schemaId);
+    return entry === undefined
+      ? undefined
+      : add(schemaId, { type: entry.name, writerType: parse(entry.schema, typeHook), schema: entry.schema });
+  };
+
+  return {
+    readerOf,
+    writerOf,
+    knows: (schemaId) => writers.has(schemaId) || published.has(schemaId),
+    learn(schemaId, schema) {
+      const known = writerOf(schemaId);
+      if (known !== undefined) return known !== 'incompatible';
+      const writerType = parse(schema, typeHook);
+      const type = publishedSchemas.find((entry) => fullNameOf(entry) === writerType.name)?.name;
+      return type !== undefined && add(schemaId, { type, writerType, schema }) !== 'incompatible';
+    },
+  };
+}
 
 /** The event of a type in `late`. */
-function lateIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, writers: SchemaWriters): DecodedEvent {
+function lateIn({ bytes, start, end }: ValuePlace, writer: SchemaWriter, writerOf: WriterOf): DecodedEvent {
   if (writer.layout !== undefined) {
     const value = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
     if (writer.layout.fits(value, FRAME_BYTES)) return lateEvent(writer, value, writer.layout);
   }
-  return inPlainForm(writer, writer.read(bytes, start, end), writers);
+  return inPlainForm(writer, writer.read(bytes, start, end), writerOf);
 }
 
 /** An event whose value is not in plain form, encoded again in plain form. */
-function inPlainForm({ type, reader }: SchemaWriter, event: unknown, writers: SchemaWriters): DecodedEvent {
-  const newest = writers.get(reader.id);
+function inPlainForm({ type, reader }: SchemaWriter, event: unknown, writerOf: WriterOf): DecodedEvent {
+  const newest = writerOf(reader.id);
   if (newest !== undefined && newest !== 'incompatible' && reader.layout !== undefined) {
     const plain = frame(reader.id, reader.avroType.toBuffer(event));
     if (reader.layout.fits(plain, FRAME_BYTES)) return lateEvent(newest, plain, reader.layout);
@@ -204,13 +235,14 @@ function viewOf(schema: string, fields: readonly string[], bound: ValueBound): a
   return parse(schemaOfView, boundedTypes(bound, new TextCache()));
 }
 
-function makeWriter(parts: {
-  type: EventType;
-  writerType: avro.Type;
-  reader: SchemaReader;
-  schema: string;
-  bound: ValueBound;
-}): SchemaWriter | 'incompatible' {
+/** A writer schema of a type of turnstream. */
+interface OwnSchema {
+  readonly type: EventType;
+  readonly writerType: avro.Type;
+  readonly schema: string;
+}
+
+function makeWriter(parts: OwnSchema & { readonly reader: SchemaReader; readonly bound: ValueBound }): SchemaWriter | 'incompatible' {
   const { type, writerType, reader, schema, bound } = parts;
   const { decoded } = reader;
   const fields = decoded instanceof avro.types.RecordType ? decoded.fields : [];
