@@ -117,7 +117,8 @@ const METHODS = {
     'Each revision writes a topic. Then a reader process of either revision folds its topic in turns, on one machine; a round takes some seconds. ' +
     OF_PAIRS,
   restart:
-    'Each revision writes a log and keeps it. Then a trainer of either revision is started on its log in turns, on one machine, and killed when it is back; a round takes less than a minute. ' +
+    'Each revision writes a log and keeps it. Then a trainer of either revision is started on its log in turns, on one machine, and killed when it is back. ' +
+    'The snapshots lack nothing of their logs; a round takes less than a minute. ' +
     OF_PAIRS,
   others: 'Both revisions run the bench in turns on the same machine; figures are medians of the runs.',
 } as const;
