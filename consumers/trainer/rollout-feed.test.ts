@@ -8,9 +8,9 @@ import { finished, requested, started, turn } from '../../infra/testing/rollout-
 import type { EventDecoder, OutgoingEvent } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { deferred } from '../../streams/core/waiting.ts';
-import { foldRollout, foldTask, noteRead } from '../../streams/run/fold.ts';
+import { foldTask } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
+import { foldRollouts } from './recovery-world.testing.ts';
 import { createRolloutFeed } from './rollout-feed.ts';
 
 const codec = createCodec();
@@ -66,17 +66,8 @@ async function follow(log: MemoryLog, rollouts: EventDecoder = codecReader(log.c
 /** The state after folding the records one by one, in the order of the log. */
 async function oneByOne(log: MemoryLog): Promise<RunState> {
   const state = admitted();
-  const events = codecReader(log.codec);
   for (const { partition, first } of await log.reader().bounds('rollouts')) state.rolloutPositions.set(partition, first);
-  await log.reader().readToEnd('rollouts', {
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        const read = events.read(record);
-        if (read.ok && read.value.type in rolloutView) foldRollout(state, read.value as RolloutEvent, record);
-      }
-      noteRead(state, batch);
-    },
-  });
+  await foldRollouts({ log, events: codecReader(log.codec) }, state);
   return state;
 }
 

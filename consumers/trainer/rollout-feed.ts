@@ -84,13 +84,16 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
 function foldKeys(deps: FeedDeps, keys: ReadonlyMap<string, readonly LogRecord[]>, from: number): void {
   const { state, rollouts } = deps;
   const isOwn = ofRun(state.runId);
-  const outside: LogRecord[][] = [];
-  for (const [key, all] of keys) {
-    const records = (all[0]?.offset ?? from) < from ? all.filter(({ offset }) => offset >= from) : all;
-    if (!state.groups.has(key)) outside.push(records.filter((record) => isHeartbeat(state, isOwn, record)));
-    else for (const record of records) foldRead(deps, rollouts.decode(record), record);
+  const heartbeats: LogRecord[] = [];
+  for (const [key, records] of keys) {
+    const isOpen = state.groups.has(key);
+    for (const record of records) {
+      if (record.offset < from) continue;
+      if (isOpen) foldRead(deps, rollouts.decode(record), record);
+      else if (isHeartbeat(state, isOwn, record)) heartbeats.push(record);
+    }
   }
-  for (const record of outside.flat()) foldRead(deps, rollouts.decode(record), record);
+  for (const record of heartbeats) foldRead(deps, rollouts.decode(record), record);
 }
 
 const isRollout = (value: { readonly type: EventType }): value is RolloutEvent & DecodedEvent => value.type in rolloutView;

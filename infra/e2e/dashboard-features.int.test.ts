@@ -91,7 +91,14 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(() => journey.page.locator('td time').first().innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:/);
     await open(`${run}/t/${longTrajectory}`);
     await press('?');
-    for (const does of ['up one level', 'as curl', 'exact times', 'to the marked one', 'Follow the newest turn', 'To the tool call'])
+    for (const does of [
+      'up one level',
+      'as curl',
+      'exact times',
+      'Compare to the marked one',
+      'Follow the newest turn',
+      'To the tool call',
+    ])
       await journey.page.locator('dialog dd', { hasText: does }).waitFor();
     expect(await journey.barriers()).toEqual([]);
     await press('Escape');
