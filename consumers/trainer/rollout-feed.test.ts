@@ -5,7 +5,7 @@ import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { outgoing } from '../../infra/testing/events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, requested, started, turn } from '../../infra/testing/rollout-events.ts';
-import type { EventDecoder, OutgoingEvent } from '../../streams/core/ports.ts';
+import type { EventDecoder, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { deferred } from '../../streams/core/waiting.ts';
 import { foldTask } from '../../streams/run/fold.ts';
@@ -71,6 +71,24 @@ async function oneByOne(log: MemoryLog): Promise<RunState> {
   return state;
 }
 
+/** A decoder that knows the schemas of these offsets only after it has read them, which ends when `answered` resolves. */
+function unknownAt(log: MemoryLog, ...offsets: readonly number[]) {
+  const [unread, asked, answered] = [new Set(offsets), deferred(), deferred()];
+  const reader = codecReader(log.codec);
+  const knows = ({ offset }: LogRecord): boolean => !unread.has(offset);
+  const rollouts: EventDecoder = {
+    knows,
+    async read(record) {
+      asked.resolve();
+      await answered.promise;
+      unread.delete(record.offset);
+      return reader.read(record);
+    },
+    decode: (record) => (knows(record) ? reader.decode(record) : { ok: false, record, reason: 'unknown_schema', error: 'not looked up' }),
+  };
+  return { rollouts, asked: asked.promise, answered };
+}
+
 describe('the trainer, following rollouts', () => {
   it('folds batches group by group to the same state as records one by one', async () => {
     const record = fc.tuple(fc.constantFrom(...trajectories, unknown), fc.nat(3));
@@ -90,22 +108,39 @@ describe('the trainer, following rollouts', () => {
   it('has folded nothing of a batch while a schema is looked up, and then all of it', async () => {
     const log = new MemoryLog({ codec, partitions: { rollouts: 1 } });
     await log.writer().append([0, 1, 2, 3].flatMap((sequence) => trajectories.map((trajectory) => recordOf(trajectory, sequence))));
-    const [asked, answered] = [deferred(), deferred()];
-    const rollouts: EventDecoder = {
-      ...codecReader(log.codec),
-      lookUp({ offset }) {
-        if (offset !== 9) return undefined;
-        asked.resolve();
-        return answered.promise;
-      },
-    };
+    const { rollouts, asked, answered } = unknownAt(log, 9);
     const { state, live, close } = await follow(log, rollouts);
-    await asked.promise;
+    await asked;
     expect(state).toEqual({ ...admitted(), rolloutPositions: new Map([[0, 0]]) });
     answered.resolve();
     await live;
     await close();
     expect([...state.decided].sort()).toEqual(GROUPS);
     expect(state).toEqual(await oneByOne(log));
+  });
+
+  it('looks up no schema that only other runs and late records use', async () => {
+    const log = new MemoryLog({ codec, partitions: { rollouts: 1 } });
+    await log.writer().append([recordOf(unknown, 0), recordOf('g.0', 0)]);
+    const { rollouts, answered } = unknownAt(log, 0);
+    answered.reject(new Error('the registry is away'));
+    const { state, live, close } = await follow(log, rollouts);
+    await live;
+    await close();
+    expect(state).toEqual(await oneByOne(log));
+  });
+
+  it('looks up the schema of a group that opens while another schema is looked up', async () => {
+    const log = new MemoryLog({ codec, partitions: { rollouts: 1 } });
+    await log.writer().append([recordOf(unknown, 0), recordOf('g.0', 0)]);
+    const { rollouts, asked, answered } = unknownAt(log, 0, 1);
+    const { state, live, close } = await follow(log, rollouts);
+    await asked;
+    foldTask(state, requested({ trajectory: unknown }), { partition: 0, offset: trajectories.length });
+    answered.resolve();
+    await live;
+    await close();
+    expect(state.lateRecords).toBe(0);
+    expect([...(state.groups.get('closed')?.trajectories.values() ?? [])].map(({ attempts }) => attempts.size)).toEqual([1]);
   });
 });

@@ -43,29 +43,48 @@ export interface FeedDeps {
   readonly onError: (error: unknown) => void;
 }
 
+interface KeyedBatch {
+  /** The records of each key, in the order of the log. */
+  readonly keys: ReadonlyMap<string, readonly LogRecord[]>;
+  readonly ofUnknownSchema: Set<LogRecord>;
+}
+
+const keyOf = (record: LogRecord): string => record.keyText ?? record.key?.toString() ?? '';
+
 /**
- * The records of each key, in the order of the log, once their schemas are known. In the log, records of thousands of groups alternate; handled
- * group by group, they find the state of their group in the CPU caches, which makes a restart a quarter faster.
+ * In the log, records of thousands of groups alternate. Handled group by group, they find the state of their group in the CPU caches, which
+ * makes a restart a quarter faster.
  */
-async function byKey(records: readonly LogRecord[], rollouts: EventDecoder): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
+function byKey(records: readonly LogRecord[], rollouts: EventDecoder): KeyedBatch {
   const keys = new Map<string, LogRecord[]>();
+  const ofUnknownSchema = new Set<LogRecord>();
   for (const record of records) {
-    const key = record.keyText ?? record.key?.toString() ?? '';
+    const key = keyOf(record);
     const own = keys.get(key);
     if (own === undefined) keys.set(key, [record]);
     else own.push(record);
-    const lookup = rollouts.lookUp(record);
-    if (lookup !== undefined) await lookup;
+    if (!rollouts.knows(record)) ofUnknownSchema.add(record);
   }
-  return keys;
+  return { keys, ofUnknownSchema };
 }
 
 /** A record outside the open groups is either a heartbeat or late; late ones are not decoded. */
-function isHeartbeat(state: RunState, isOwn: ReturnType<typeof ofRun>, record: LogRecord): boolean {
-  if (!isOwn(record)) return false;
-  if (record.headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true) return true;
-  state.lateRecords += 1;
-  return false;
+const isHeartbeat = (record: LogRecord): boolean => record.headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true;
+
+/**
+ * The records that will be folded. The schemas of others are not looked up: an outage of the registry must not stop this run because of a
+ * schema that only another run uses.
+ */
+function foldedOf(state: RunState, records: ReadonlySet<LogRecord>): readonly LogRecord[] {
+  const isOwn = ofRun(state.runId);
+  return [...records].filter((record) => state.groups.has(keyOf(record)) || (isHeartbeat(record) && isOwn(record)));
+}
+
+async function lookUp(rollouts: EventDecoder, records: readonly LogRecord[], ofUnknownSchema: Set<LogRecord>): Promise<void> {
+  for (const record of records) {
+    await rollouts.read(record);
+    ofUnknownSchema.delete(record);
+  }
 }
 
 function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
@@ -90,7 +109,9 @@ function foldKeys(deps: FeedDeps, keys: ReadonlyMap<string, readonly LogRecord[]
     for (const record of records) {
       if (record.offset < from) continue;
       if (isOpen) foldRead(deps, rollouts.decode(record), record);
-      else if (isHeartbeat(state, isOwn, record)) heartbeats.push(record);
+      else if (!isOwn(record)) continue;
+      else if (isHeartbeat(record)) heartbeats.push(record);
+      else state.lateRecords += 1;
     }
   }
   for (const record of heartbeats) foldRead(deps, rollouts.decode(record), record);
@@ -115,8 +136,13 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
 
   async function onBatch(batch: LogBatch): Promise<void> {
     await check.assertFollows(batch);
-    const keys = await byKey(batch.records, deps.rollouts);
+    const { keys, ofUnknownSchema } = byKey(batch.records, deps.rollouts);
     await gate;
+    for (let needed = foldedOf(state, ofUnknownSchema); needed.length > 0; needed = foldedOf(state, ofUnknownSchema)) {
+      await lookUp(deps.rollouts, needed, ofUnknownSchema);
+      // groups may have opened meanwhile
+      await gate;
+    }
     // from here to the end of the batch, nothing else sees the state
     foldKeys(deps, keys, state.rolloutPositions.get(batch.partition) ?? 0);
     noteRead(state, batch);

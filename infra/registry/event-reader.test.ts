@@ -61,21 +61,20 @@ describe('event reader', () => {
     expect(asked).toEqual([4_000]);
   });
 
-  it('can look up a schema first, and then decodes without waiting', async () => {
+  it('tells whether it knows the schema of a record, and then decodes without waiting', async () => {
     const { reader, asked } = setup(new Map([[4_000, later]]));
     const known = recordOf(bytes);
     const unknown = recordOf(frame(4_000, Buffer.concat([bytes.subarray(5), Buffer.from([4]), Buffer.from('zz')])));
-    expect([reader.lookUp(known), reader.lookUp(recordOf(null)), reader.lookUp(recordOf(Buffer.from('{}')))]).toEqual([
-      undefined,
-      undefined,
-      undefined,
+    expect([known, recordOf(null), recordOf(Buffer.from('{}')), unknown].map((record) => reader.knows(record))).toEqual([
+      ...[true, true, true],
+      false,
     ]);
     expect(reader.decode(known)).toMatchObject({ ok: true });
     expect(reader.decode(unknown)).toMatchObject({ ok: false, reason: 'unknown_schema' });
     expect(asked).toEqual([]);
-    await reader.lookUp(unknown);
+    await reader.read(unknown);
+    expect(reader.knows(unknown)).toBe(true);
     expect(reader.decode(unknown)).toMatchObject({ ok: true, value: { event: { event_id: 'e1' } } });
-    expect(reader.lookUp(unknown)).toBeUndefined();
     expect(asked).toEqual([4_000]);
   });
 
@@ -147,6 +146,5 @@ describe('event reader', () => {
     const away = new PlatformError('REGISTRY_UNAVAILABLE', 'away');
     const reader = createEventReader(createCodec(), { byId: () => Promise.reject(away) });
     await expect(reader.read(recordOf(frame(8, Buffer.alloc(2))))).rejects.toBe(away);
-    await expect(reader.lookUp(recordOf(frame(8, Buffer.alloc(2))))).rejects.toBe(away);
   });
 });

@@ -14,7 +14,7 @@ const UNKNOWN_MS = 1_000;
 const UNKNOWN_MAX = 10_000;
 
 /**
- * An unreadable record is a result with a reason. An outage of the registry is not: then `read` and `lookUp` reject with a retriable error,
+ * An unreadable record is a result with a reason. An outage of the registry is not: then `read` rejects with a retriable error,
  * because the record may be valid.
  */
 export function createEventReader(
@@ -33,11 +33,11 @@ export function createEventReader(
     unknownSince.set(id, clock.monotonic());
   }
 
-  function lookUp(record: LogRecord): Promise<void> | undefined {
+  /** The schema id of a record, unless the codec knows it. */
+  function unknownIdOf(record: LogRecord): number | undefined {
     const place = placeOf(record);
     const id = place === undefined ? undefined : schemaIdOf(place.bytes, place.start, place.end);
-    if (id === undefined || codec.knows(id)) return undefined;
-    return LETTER_HEADER in record.headers || !isUnknown(id) ? learn(id) : undefined;
+    return id === undefined || codec.knows(id) ? undefined : id;
   }
 
   function decode(record: LogRecord): EventRead {
@@ -50,9 +50,11 @@ export function createEventReader(
     read(record) {
       const read = decode(record);
       if (read.ok || read.reason !== 'unknown_schema') return read;
-      return lookUp(record)?.then(() => decode(record)) ?? read;
+      const id = unknownIdOf(record);
+      if (id === undefined || (isUnknown(id) && !(LETTER_HEADER in record.headers))) return read;
+      return learn(id).then(() => decode(record));
     },
-    lookUp,
+    knows: (record) => unknownIdOf(record) === undefined,
     decode,
   };
 }

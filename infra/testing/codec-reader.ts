@@ -9,5 +9,5 @@ export function codecReader(codec: Codec) {
     if (result.ok) return { ok: true, record, value: result.value };
     return { ok: false, record, reason: result.reason, error: String(result.cause) };
   };
-  return { read: decode, decode, lookUp: () => undefined };
+  return { read: decode, decode, knows: () => true };
 }

@@ -213,10 +213,10 @@ export interface EventReader {
   read(record: LogRecord): EventRead | Promise<EventRead>;
 }
 
-/** An event reader that can also look up the schemas of a batch first, so that the batch is then decoded without waiting. */
+/** An event reader that can also decode without waiting. */
 export interface EventDecoder extends EventReader {
-  /** Asks the registry for the schema of a record; undefined if it is known, or cached as unknown. Rejects during an outage of the registry. */
-  lookUp(record: LogRecord): Promise<void> | undefined;
+  /** False for a record whose schema id is not known yet: `read` asks the registry for it. */
+  knows(record: LogRecord): boolean;
   /** A record whose schema is not known is unreadable. */
   decode(record: LogRecord): EventRead;
 }
