@@ -150,27 +150,36 @@ export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: str
 });
 
 /** Empty values for an attempt without a judge. */
-function judgeFields(ending: AttemptResult): JudgeFields {
-  const { judge, verdict, judge_reason, judge_tries, judge_ms, judge_served, judge_version, judge_prompt_sha256 } = {
-    ...notJudged,
-    ...ending,
-  };
-  return {
-    ...{ judge, verdict, judge_reason, judge_served, judge_prompt_sha256 },
-    ...{ judge_tries: count(judge_tries), judge_ms: finite(judge_ms), judge_version: versionOf(judge_version) },
-  };
-}
+const judgeFields = (ending: AttemptResult): JudgeFields => (ending.judge === undefined ? notJudged : { ...notJudged, ...ending });
 
-/** The last event of an attempt, at most 900 kB. */
+/** The last event of an attempt, at most 900 kB. Each field is named: adding thirty fields to a spread takes longer than encoding the event. */
 export function finishedEvent(
   identity: AttemptIdentity,
   end: { readonly ending: AttemptResult; readonly totals: AttemptTotals; readonly startedAtMs: number; readonly finishedAtMs: number },
   place: EventPlace,
 ): TrajectoryFinished {
   const { ending, totals } = end;
+  const shared = common(identity, place);
+  const judged = judgeFields(ending);
   return fitFinished({
-    ...common(identity, place),
-    ...totals,
+    event_id: shared.event_id,
+    run_id: shared.run_id,
+    occurred_at: shared.occurred_at,
+    producer: shared.producer,
+    group_id: shared.group_id,
+    trajectory_id: shared.trajectory_id,
+    attempt: shared.attempt,
+    worker_id: shared.worker_id,
+    purpose: shared.purpose,
+    sequence: shared.sequence,
+    question_id: shared.question_id,
+    turns: totals.turns,
+    tool_calls: totals.tool_calls,
+    tool_errors: totals.tool_errors,
+    prompt_tokens: totals.prompt_tokens,
+    completion_tokens: totals.completion_tokens,
+    version_first: totals.version_first,
+    version_last: totals.version_last,
     question: identity.task.question,
     answer: ending.answer,
     status: ending.status,
@@ -180,7 +189,14 @@ export function finishedEvent(
     em: finite(ending.em),
     cem: finite(ending.cem),
     format_ok: ending.format_ok,
-    ...judgeFields(ending),
+    judge: judged.judge,
+    verdict: judged.verdict,
+    judge_reason: judged.judge_reason,
+    judge_tries: count(judged.judge_tries),
+    judge_ms: finite(judged.judge_ms),
+    judge_served: judged.judge_served,
+    judge_version: versionOf(judged.judge_version),
+    judge_prompt_sha256: judged.judge_prompt_sha256,
     asked_as: ending.asked_as ?? '',
     called_invalid: ending.called_invalid ?? false,
     started_at: micros(end.startedAtMs),
