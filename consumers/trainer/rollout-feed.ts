@@ -68,7 +68,6 @@ function byKey(records: readonly LogRecord[], rollouts: EventDecoder): KeyedBatc
   return { keys, ofUnknownSchema };
 }
 
-/** A record outside the open groups is either a heartbeat or late; late ones are not decoded. */
 const isHeartbeat = (record: LogRecord): boolean => record.headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true;
 
 /**
@@ -98,7 +97,8 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
 
 /**
  * Folds the records from an offset on. The headers of a record in an open group are not checked: decoding shows whether it belongs to this
- * run. Heartbeats come last, because the last sign of a worker counts.
+ * run. A record outside the open groups is either a heartbeat or late; late ones are not decoded. Heartbeats come last, because the last
+ * sign of a worker counts.
  */
 function foldKeys(deps: FeedDeps, keys: ReadonlyMap<string, readonly LogRecord[]>, from: number): void {
   const { state, rollouts } = deps;
