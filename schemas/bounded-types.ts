@@ -30,7 +30,7 @@ function checkLength(length: number, tap: Tap, bound: Readonly<ValueBound>): voi
     throw new RangeError(`${length} items or bytes in ${Math.max(0, bound.end - tap.pos)} bytes`);
 }
 
-/** Skips blocks that give their size in bytes, and returns the number of items of the next other block; 0 at the end. */
+/** Skips blocks that give their size in bytes, and returns the number of items of the next block that does not; 0 at the end. */
 function nextBlock(tap: Tap, bound: Readonly<ValueBound>): number {
   for (;;) {
     const count = tap.readLong();
@@ -71,7 +71,7 @@ function cachedString(bound: Readonly<ValueBound>, cache: TextCache): avro.Type 
   return new CachedStringType();
 }
 
-/** Most lists of a turn are empty, and a single byte. */
+/** Most lists of a turn are empty, which is a single byte. */
 function skipEmpty(tap: Tap): boolean {
   if (tap.buf[tap.pos] !== 0) return false;
   tap.pos += 1;
@@ -80,7 +80,7 @@ function skipEmpty(tap: Tap): boolean {
 
 /** A type hook for avsc. `bound` must be set before a value is decoded. Texts are read through `cache`, if there is one. */
 export function boundedTypes(bound: Readonly<ValueBound>, cache?: TextCache): TypeHook {
-  /** avsc calls `_read` on the type or on a resolver, which have their items under the same name. */
+  /** avsc calls `_read` on the type or on a resolver; both have the type of their items under the same name. */
   class BoundedArrayType extends avro.types.ArrayType {
     _read(this: { readonly itemsType: ItemType }, tap: Tap): unknown[] {
       let items: unknown[] | undefined;

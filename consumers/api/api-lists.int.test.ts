@@ -137,7 +137,7 @@ describe('lists', () => {
     await store.command(`alter table trajectories delete where trajectory_id = '${storyRun}-g9-0.9' settings mutations_sync = 2`);
   });
 
-  it('return a row once that the log holds twice', async () => {
+  it('return a row only once if the log holds it twice', async () => {
     const id = `${storyRun}-g1-0.0`;
     await store.insert('trajectories', [await copyOf('trajectories', id, 'trajectory_id')], 'twice');
     expect(await itemsOf(`${run}/trajectories`)).toHaveLength(12);

@@ -62,7 +62,7 @@ function addressOf({ path, parameters }: Route, query: string): string {
   return `${parts.replace(/\{[^}]+\}/g, '1')}?${[...needed, query].join('&')}`;
 }
 
-/** A body that each route would take. */
+/** A body that the routes of this path accept. */
 function bodyOf(path: string): object {
   if (path === '/v1/sql') return { query: 'select 1' };
   if (path.endsWith('/policies')) return { version: 0, uri: '', sha256: 'a'.repeat(64), format: 'gguf' };
@@ -165,7 +165,7 @@ it('a list is given with commas or by repeating the parameter', async () => {
   }
 });
 
-it('a method that a path does not take is 405, whatever its body', async () => {
+it('a method that a path does not take is answered with 405', async () => {
   for (const { path } of routes) {
     const taken = routes.filter((route) => route.path === path).map(({ method }) => method as string);
     for (const method of ['QUERY', 'DELETE', 'TRACE'].filter((one) => !taken.includes(one))) {

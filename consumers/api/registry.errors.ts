@@ -23,7 +23,8 @@ export function confluentError(error: unknown): RegistryError | undefined {
   if (isPlatformError(error, 'SCHEMA_INVALID')) return new RegistryError(422, 42201, error.message);
   if (isPlatformError(error, 'SCHEMA_INCOMPATIBLE')) return new RegistryError(409, 409, error.message);
   if (isPlatformError(error, 'SCHEMA_NOT_FOUND')) return new RegistryError(404, 40403, error.message);
-  if (isPlatformError(error, 'REGISTRY_UNAVAILABLE')) return new RegistryError(503, 50003, 'The schema registry does not answer now.');
+  if (isPlatformError(error, 'REGISTRY_UNAVAILABLE'))
+    return new RegistryError(503, 50003, 'The schema registry is unavailable at the moment.');
   if (error instanceof Error && 'validation' in error) return describeInvalid(error);
   return undefined;
 }

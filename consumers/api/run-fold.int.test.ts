@@ -1,4 +1,4 @@
-// Figures that are kept up to date equal those of the whole run at any time, however its rows come in.
+// At any time, incrementally updated figures equal those computed from all rows of the run, however the rows come in.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
@@ -55,7 +55,7 @@ async function assertEqual(run: string, purposes: readonly (undefined | 'eval')[
     }
     expect(rounded(await readWorkers(store, { run, purpose }))).toEqual(rounded(await workersOf(run, purpose ?? '')));
   }
-  // a range is read as a whole
+  // figures of a range are computed from its rows
   expect(await readWeather(store, run, { points: 30 })).toEqual(
     await readWeather(store, run, { points: 30, from: '2000-01-01T00:00:00Z' }),
   );

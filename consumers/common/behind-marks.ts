@@ -1,4 +1,4 @@
-// The rows of a table that come after the marks of a task that reads the table by offset.
+// The rows of a table that come after the marks of a background job that reads the table by offset.
 
 export interface TableMark {
   readonly partition: number;

@@ -63,11 +63,11 @@ describe('joined Parquet files', () => {
     );
   });
 
-  it('need at least one file, and reject bytes that are no Parquet file', () => {
+  it('need at least one file, and reject bytes that are not a Parquet file', () => {
     const join = createParquetJoin();
-    expect(() => join.end()).toThrow('there is none');
+    expect(() => join.end()).toThrow('none was added');
     for (const bytes of ['', 'PAR1', 'PAR1____PAR1____PAR1', 'nothing of the kind']) {
-      expect(() => join.add(Buffer.from(bytes))).toThrow('no Parquet file');
+      expect(() => join.add(Buffer.from(bytes))).toThrow('not a Parquet file');
     }
   });
 });

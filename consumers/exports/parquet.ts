@@ -47,7 +47,7 @@ export function createParquetJoin(): ParquetJoin {
       return bytes;
     },
     end() {
-      if (first === undefined) throw new Error('joining Parquet files: there is none');
+      if (first === undefined) throw new Error('joining Parquet files: none was added');
       const footer = joinFooter(first, groups, rows);
       const size = Buffer.alloc(4);
       size.writeUInt32LE(footer.length);
@@ -64,7 +64,7 @@ function footerOf(file: Buffer): Footer {
   const at = file.length - TAIL_BYTES - size;
   const whole =
     size > 0 && at >= MAGIC.length && file.subarray(0, MAGIC.length).equals(MAGIC) && file.subarray(-MAGIC.length).equals(MAGIC);
-  if (!whole) throw new Error(`joining Parquet files: ${file.length} bytes are no Parquet file`);
+  if (!whole) throw new Error(`joining Parquet files: ${file.length} bytes are not a Parquet file`);
   return { struct: decodeStruct(file.subarray(at, file.length - TAIL_BYTES)), at };
 }
 
@@ -74,13 +74,13 @@ function joinFooter(first: ThriftStruct, groups: readonly Buffer[], rows: bigint
   before.set(FILE.rows, { kind: 'i64', value: rows });
   const after = new Map([...first.fields].filter(([id]) => id > FILE.rowGroups));
   const empty: ThriftValue = { kind: 'list', element: 12, items: [] };
-  // An encoded struct whose last field is an empty list ends with the list's head and the stop byte: the groups are inserted between them.
+  // An encoded struct whose last field is an empty list ends with the list's head and the stop byte: a new head replaces both.
   const head = encodeStruct({ kind: 'struct', fields: new Map([...before, [FILE.rowGroups, empty]]) });
   const rest = encodeAfter(after);
   return Buffer.concat([head.subarray(0, -2), encodeListHead(groups.length), ...groups, rest]);
 }
 
-/** The fields after the row groups, as encoded, with the stop byte. */
+/** The fields after the row groups, encoded as they follow them, with the stop byte. */
 function encodeAfter(fields: ReadonlyMap<number, ThriftValue>): Buffer {
   const marked = encodeStruct({ kind: 'struct', fields: new Map([[FILE.rowGroups, { kind: 'bool', value: true }], ...fields]) });
   return marked.subarray(1);
@@ -101,7 +101,7 @@ function moveChunk(chunk: ThriftStruct, moved: bigint): ThriftStruct {
   for (const index of [CHUNK.offsetIndexAt, CHUNK.offsetIndexBytes, CHUNK.columnIndexAt, CHUNK.columnIndexBytes]) fields.delete(index);
   shift(fields, CHUNK.fileOffset, moved);
   const meta = fields.get(CHUNK.meta);
-  if (meta?.kind !== 'struct') throw new Error('joining Parquet files: a column says nothing about its pages');
+  if (meta?.kind !== 'struct') throw new Error('joining Parquet files: a column has no metadata');
   const moving = new Map(meta.fields);
   for (const place of Object.values(META)) shift(moving, place, moved);
   fields.set(CHUNK.meta, { kind: 'struct', fields: moving });

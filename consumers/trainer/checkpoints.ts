@@ -55,8 +55,8 @@ export interface CheckpointDeps {
 export type NamedVersion = Pick<RunState, 'runId' | 'version' | 'weightsSha256' | 'optimizerSha256'>;
 
 /**
- * Reads the checkpoint of the newest version of a run, which published nothing before the offset `from`. Throws WEIGHTS_MISMATCH if it is
- * missing or does not have the hash in the ledger.
+ * Reads the checkpoint of the newest version of a run. The run published nothing before the offset `from`. Throws WEIGHTS_MISMATCH if the
+ * checkpoint is missing or does not have the hash in the ledger.
  */
 export async function restoreCheckpoint(deps: CheckpointDeps, state: NamedVersion, from = 0): Promise<Checkpoint> {
   return checkpointOf(await findPolicy(deps, state, from), state, deps.weights);

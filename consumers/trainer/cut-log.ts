@@ -66,7 +66,7 @@ const MARK = /^mark (\d+) (\d+)$/;
 /** A mark as the metadata of a committed offset. */
 export const textOfMark = ({ offset, leaderEpoch }: RecordMark): string => `mark ${offset} ${leaderEpoch}`;
 
-/** The marks that the newest step of a trainer's group committed, by partition; earlier versions committed none. */
+/** The marks that the newest step of a trainer's group committed, by partition; earlier releases committed none. */
 export async function committedMarks(offsets: GroupOffsets, group: string): Promise<ReadonlyMap<number, RecordMark>> {
   const marks = new Map<number, RecordMark>();
   for (const { partition, metadata } of await offsets.fetch(group, 'rollouts')) {

@@ -193,7 +193,7 @@ async function replayStep(
   const { event } = step;
   const groups = groupsOfStep(event, rebuilt.groups);
   const prepared = prepareBatch(groups, event.version_before, { nowMs: 0, waitedSinceMs: 0 });
-  // the batch of an external trainer is its rows
+  // with an external trainer, the hash of a batch is that of its rows
   const batch = event.batch_id === '' ? prepared : { ...prepared, sha256: await hashOf(prepared) };
   const comparison = together([compareBatch(event, batch, why), compareWeights(event, weights)]);
   const differences = [...comparison.differences, ...unsettled(step, rebuilt), ...unreached(step, before)];

@@ -1,6 +1,6 @@
 // A cache of the folded state of a run, which a restart reads instead of folding the log again. Nothing else depends on it. It contains the
 // positions at which it was taken and a hash of itself. A snapshot that is missing, damaged, of another run or format, or of a different
-// ledger is ignored, and the run is folded again from its resume point.
+// ledger is ignored: the whole ledger of the run is read, and requests and turns from the newest resume point.
 import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import type { RunStart } from '../../streams/core/ports.ts';

@@ -11,7 +11,7 @@ describe('the audit of tables that were tampered with', () => {
     world = await filledWorld();
   });
 
-  it('detects one cell changed, one row doubled and one row removed, in every table', async () => {
+  it('detects one cell changed, one row duplicated, and one row removed, in every table', async () => {
     const places = await Promise.all(
       tableNames.map(async (table) => {
         const [row] = await world.store.query<{ partition: number; offset: number }>(
@@ -50,7 +50,7 @@ describe('the audit of tables that were tampered with', () => {
     expect(await world.scratch()).toEqual([]);
   });
 
-  it('detects a removed dead letter, rows of no record and rows beyond the end', async () => {
+  it('detects a removed dead letter, rows that belong to no record, and rows beyond the end', async () => {
     await world.mutate(`alter table dead_letter_events delete where step = 'warehouse' and original_topic = 'rollouts'`);
     const result = await world.audit({ differences: 100 });
     expect(result.differences.filter(({ kind }) => kind === 'uncovered')).toHaveLength(2);

@@ -1,4 +1,4 @@
-// Shared by the tests of the audit: a log and the tables that the sink made of it.
+// Shared by the tests of the audit: a log and the tables that the sink filled from it.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';

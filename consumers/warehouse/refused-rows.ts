@@ -1,4 +1,4 @@
-// Finds the rows that ClickHouse refuses without storing any. It bisects the batch: it inserts halves into a copy of the table with engine
+// Finds which rows ClickHouse refuses, without storing any row. It bisects the batch: it inserts halves into a copy of the table with engine
 // Null, which parses and validates rows but stores nothing.
 import { isPlatformError, messageOf, type PlatformError } from '../../streams/core/errors.ts';
 import type { Row, Store } from '../../streams/core/ports.ts';

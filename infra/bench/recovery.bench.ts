@@ -88,7 +88,7 @@ async function report(outages: readonly number[]): Promise<boolean> {
       name: 'recovery',
       title: 'From the kill of a trainer to the next committed step',
       method:
-        'A real `turnstream up` at its default settings (local broker, embedded store, worker, warehouse, API). The trainer is killed with SIGKILL some steps after the last kill; the time until the next StepCompleted was written, by the time stamp of its record, is what counts.',
+        'A real `turnstream up` at its default settings (local broker, embedded store, worker, warehouse, API). The trainer is killed with SIGKILL every few steps. The result is the time from the kill to the timestamp of the next StepCompleted record.',
       quick: flags.quick,
       environment: describeEnvironment(),
       parameters: { kills: outages.length, 'steps between': flags['steps-between'], seed: flags.seed },

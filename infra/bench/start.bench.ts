@@ -1,5 +1,5 @@
-// Tests whether the cost of a start depends on the run or on the namespace: time and memory of a new run, alone and among many entries of
-// other runs, and of a run that resumes after thousands of large steps. `npm run bench start`
+// Tests whether the cost of a start depends on the run or on the namespace: the time that a new run takes, alone and among many entries of
+// other runs, and the time and memory of a run that resumes after thousands of large steps. `npm run bench start`
 import { parseArgs } from 'node:util';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
 import { createEventReader } from '../registry/event-reader.ts';
@@ -116,7 +116,7 @@ function reportOf({ alone, beside, resumed }: StartResults): BenchReport {
     name: 'start',
     title: 'What a start costs',
     method:
-      'A real trainer process against a local broker, from its start to the state live. New runs take turns in a namespace that holds nothing and in one that holds entries of 1,000 other runs in `training`. The long run is begun by a real trainer; the entries of its steps are written behind it as a trainer writes them, two each, and another trainer resumes it. Memory is the highest resident set that the system tells.',
+      'A real trainer process against a local broker, from its start to the state live. New runs take turns in an otherwise empty namespace and in one that holds entries of 1,000 other runs in `training`. The long run is begun by a real trainer; then the entries of its steps are appended, two per step, as a trainer writes them, and another trainer resumes it. Memory is the highest resident set that the system reports.',
     quick: flags.quick,
     environment: describeEnvironment(),
     parameters: { entries, steps: length.steps, groups: length.groups, samples: SAMPLES, rounds: flags.rounds },

@@ -1,4 +1,4 @@
-// The migrations of this version: `NNNN-name.sql` in infra/clickhouse/migrations, in the package folder, whether the code runs from source
+// The migrations of this release: `NNNN-name.sql` in infra/clickhouse/migrations, in the package folder, whether the code runs from source
 // or from dist/. Statements end with a semicolon; semicolons in strings, names and comments do not count. A checksum covers the statements
 // without comments.
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
-// No statement over the store's port reads or writes a file, a socket or a process: tests known attacks, and every name that the running
-// engine knows.
+// No statement over the store's port reads or writes a file or a socket, or starts a process: tests known attacks, and every name that the
+// running engine knows.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -169,7 +169,7 @@ describe('a hostile statement', () => {
     }
   });
 
-  it('is a write by GET, refused with the code of ClickHouse', async () => {
+  it('that writes by GET is refused with the code of ClickHouse', async () => {
     for (const sql of [
       "insert into t values ('x')",
       'create table y (a String) engine = Memory',
@@ -236,7 +236,7 @@ describe('every name that the engine knows', () => {
         expect([sql, (await ask(sql)).code]).toEqual([sql, 497]);
   });
 
-  it('as a text setting is allowed, or cannot be changed', async () => {
+  it('as a closed text setting cannot be changed', async () => {
     for (const name of closedTextSettings.filter(
       (setting) => setting !== 'http_response_headers' && setting !== 'additional_table_filters',
     ))

@@ -43,7 +43,7 @@ describe('a statement that makes the engine unusable', () => {
     expect((await fetch(`${store.url}/ping`)).status).toBe(200);
   });
 
-  it('lets concurrent inserts fail with an error after which they can be repeated', async () => {
+  it('makes concurrent inserts fail at most in a way after which they can be repeated', async () => {
     await ask('create table t (a UInt32) engine = MergeTree order by a settings non_replicated_deduplication_window = 1000');
     const insert = (n: number): Promise<string | null> =>
       ask(`insert into t values (${n})`, { insert_deduplication_token: `n${n}` }).then(
@@ -66,7 +66,7 @@ describe('a statement that makes the engine unusable', () => {
   });
 });
 
-describe('a statement that outlives twice its limit', () => {
+describe('a statement that runs for more than twice its limit', () => {
   it('gets an error that says so and ends the store, while other statements are answered', async () => {
     const stuck = ask(ENDLESS, { ...PEOPLE, max_execution_time: '0.5' });
     expect((await ask('select 1')).text).toBe('1\n');

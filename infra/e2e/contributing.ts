@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 /** One step: the change of one file. */
 export interface GuideStep {
   readonly path: string;
-  /** The file that a new file starts as a copy of; empty if it is not a copy. */
+  /** The file that a new file is copied from; empty if it is not a copy. */
   readonly copyOf: string;
   /** The whole text of a new file, or diffs of an existing one or of the copy. */
   readonly blocks: readonly { readonly language: string; readonly text: string }[];
@@ -36,7 +36,7 @@ export const guideChanges = (guide = readFileSync('infra/docs/CONTRIBUTING.md', 
     steps: sectionsOf(section.split(/^## /m)[0] ?? '', /^\*\*\d+\. /m).map(stepOf),
   }));
 
-/** Applies a diff to the text: the lines that it shows must exist exactly once. */
+/** Applies a diff to the text: its context and removed lines must occur exactly once, together. */
 function applyDiff(text: string, diff: string): string {
   const lines = diff.split('\n').filter((line) => line !== '');
   const side = (left: string): string =>
@@ -46,7 +46,7 @@ function applyDiff(text: string, diff: string): string {
       .join('');
   const before = side('-');
   const found = text.split(before).length - 1;
-  if (found !== 1) throw new Error(`these lines are there ${found} times, not once:\n${before}`);
+  if (found !== 1) throw new Error(`these lines occur ${found} times, not once:\n${before}`);
   return text.replace(before, () => side('+'));
 }
 

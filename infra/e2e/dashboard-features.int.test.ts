@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(journey.page.url()).toContain('/t/');
   });
 
-  it('has the last values in the captions of its charts again after the cursor left, also of other steps', async () => {
+  it('shows the last values in the captions of its charts after the cursor leaves, and those of other steps after a zoom', async () => {
     const showsLast = () => journey.page.evaluate<boolean>(SHOWS_LAST_VALUES);
     await open(run);
     await journey.page.locator('.chart').nth(8).waitFor();

@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     await journey.page.locator('.head .badge', { hasText: 'completed' }).waitFor();
   });
 
-  it('asks every 15 s how a run does that writes nothing, and says what its trainer does', async () => {
+  it('checks every 15 s on a run that writes nothing, and shows the state of its trainer', async () => {
     await journey.page.clock.install();
     const again = async (): Promise<void> => {
       const asked = journey.page.waitForRequest((request) => request.url().endsWith(`/v1${run}/advisories`));
@@ -253,7 +253,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     return [...light, ...dark.map((one) => `dark: ${one}`)];
   };
 
-  it('has no barriers on its pages, light and dark, and none is wider than a screen or a phone', async () => {
+  it('has no accessibility barriers on its pages, light and dark, and no page is wider than a screen or a phone', async () => {
     await journey.page.emulateMedia({ colorScheme: 'light' });
     for (const path of pages) {
       await open(path);
@@ -266,7 +266,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     }
   }, 300_000);
 
-  it('has no barriers in its dialogs and where it has nothing to show, light and dark', async () => {
+  it('has no accessibility barriers in its dialogs and where it has nothing to show, light and dark', async () => {
     await journey.page.emulateMedia({ colorScheme: 'light' });
     await open(run);
     for (const key of ['?', 'Control+k']) {

@@ -200,7 +200,7 @@ it('has the same number for the same name in REST, SQL and the terminal', async 
   );
 }, 600_000);
 
-it('is corrected in rows that an earlier version stored, so that they agree with the log', async () => {
+it('is corrected in rows that an earlier release stored, so that they agree with the log', async () => {
   const { run, events } = ledgerOf([
     { trained: [[{ back: 3, tokens: 5 }], [{ back: 0, tokens: 1 }], [{ back: 0, tokens: 1 }]], discarded: [] },
   ]);
@@ -220,7 +220,7 @@ it('is corrected in rows that an earlier version stored, so that they agree with
   agree('a step of an older entry', now, { staleness_mean: 1, staleness_token_mean: 15 / 7, staleness_token_max: 3 });
   partsAddUp('a step of an older entry', now);
 
-  // what an earlier version stored for the same entry, and the result of the migration
+  // what an earlier release stored for the same entry, and the result of the migration
   const before = { ...now, run_id: `${run}-before`, staleness_mean: now['staleness_token_mean'] };
   await store.insert(
     'steps',

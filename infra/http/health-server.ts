@@ -1,5 +1,5 @@
-// Serves health and metrics of one role on its own port: only GET /healthz, /readyz and /metrics. It reveals no data and accepts no input,
-// so it needs no keys; it listens on loopback by default.
+// Serves health and metrics of one role on its own port: only GET and HEAD of /healthz, /readyz and /metrics. It reveals no data and
+// accepts no input, so it needs no keys; it listens on loopback by default.
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';

@@ -17,7 +17,7 @@ const problemSchema: SchemaObject = {
     request_id: { type: 'string', description: 'The log has the request under this id.' },
     errors: {
       type: 'array',
-      description: 'What is wrong where.',
+      description: 'What is wrong with each parameter.',
       items: {
         type: 'object',
         required: ['parameter', 'message'],
@@ -40,15 +40,16 @@ const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/sc
 const retry = { 'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 const problems: Readonly<Record<string, SchemaObject>> = {
-  BadRequest: { description: 'The request does not fit the description. `errors` names the parameters.' },
+  BadRequest: { description: 'The request does not match this document. `errors` names the parameters.' },
   Unauthenticated: { description: 'An API key is needed.' },
-  Forbidden: { description: 'The API key may not do this, or the request came from where it may not come from.' },
+  Forbidden: { description: 'The API key may not do this, or the request came from an origin or host that is not allowed.' },
   NotFound: { description: 'There is no such resource.' },
   Conflict: {
-    description: 'The request conflicts with what is there; a cursor with the list that it is sent to, a trainer with its lease.',
+    description:
+      'The request conflicts with the current state, such as a cursor with the list that it is sent to, or a trainer with its lease.',
   },
   TooManyRequests: { description: 'Too many requests.', headers: retry },
-  Unavailable: { description: 'Kafka or ClickHouse does not answer now.', headers: retry },
+  Unavailable: { description: 'Kafka or ClickHouse is unavailable at the moment.', headers: retry },
   Failure: { description: 'Any other failure.' },
 };
 

@@ -75,7 +75,7 @@ describe('a label of a run', () => {
   ])('%j is %i for run-a', (value, wanted) => {
     expect(versionOf(value, 'run-a')).toBe(wanted);
   });
-  it('of any other run is unknown, and of the run its number', () => {
+  it('is its number if it names this run, and unknown if it names any other', () => {
     const slug = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,12}$/);
     fc.assert(
       fc.property(slug, slug, fc.nat(100_000), (run, other, version) => {
@@ -110,7 +110,7 @@ describe('the versions of an answer', () => {
       [{ version: 5, tokens: 10 }],
     ],
     [
-      'it changes meanwhile',
+      'it changes during the answer',
       [
         [named('5'), 3],
         [named('6'), 2],
@@ -221,14 +221,14 @@ describe('the versions of an answer', () => {
       true,
     ],
     ['nowhere', [[named('run-a/5'), 2]], { 'x-policy-version': 'run-a/4' }, [[5, 10]], false],
-  ] as const)('are unknown where the weights are of another run: %s', (...[, chunks, headers, wanted, foreign]) => {
+  ] as const)('are unknown where the weights belong to another run: %s', (...[, chunks, headers, wanted, foreign]) => {
     const versions = trackVersions(paths, 'run-a');
     versions.begin(new Headers(headers));
     for (const [chunk, tokens] of chunks) versions.add(chunk, tokens);
     expect(versions.spans(10).map(({ version, tokens }) => [version, tokens])).toEqual(wanted);
     expect(versions.foreign()).toBe(foreign);
   });
-  it('have all the tokens, none of them twice, in order', () => {
+  it('add up to all the tokens, and are only versions that were reported', () => {
     const span = fc.record({ version: fc.integer({ min: -1, max: 4 }), tokens: fc.integer({ min: 0, max: 50 }) });
     fc.assert(
       fc.property(fc.array(span, { maxLength: 8 }), fc.integer({ min: 0, max: 500 }), (spans, total) => {

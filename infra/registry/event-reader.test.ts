@@ -21,7 +21,7 @@ const recordOf = (value: Buffer | null): LogRecord => ({
   headers: {},
 });
 
-/** The newest schema with one more field, as in a future version of turnstream. */
+/** The newest schema with one more field, as in a future release of turnstream. */
 const later = ((): string => {
   const parsed = JSON.parse(schema) as { fields: unknown[] };
   return JSON.stringify({ ...parsed, fields: [...parsed.fields, { name: 'added', type: 'string', default: 'x' }] });

@@ -16,7 +16,7 @@ function descriptor() {
 const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
 
 describe('log lines', () => {
-  it('are written in order, also after a partial write', () => {
+  it('are written in order, even after a partial write', () => {
     const { asked, writeTo } = descriptor();
     const lines = logLinesTo(2, writeTo);
     for (const line of ['one\n', 'two\n', 'three\n']) lines.write(line);

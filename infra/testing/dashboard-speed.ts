@@ -244,7 +244,7 @@ export async function scrollSpeed(measured: Measured): Promise<readonly SpeedFig
     await page.locator('.turn-list .rows').hover();
     const { fps, longestMs } = await framesOf(page, 5, async () => page.mouse.wheel(0, -600));
     return [
-      { what: '5 s of wheel over 30,000 turns', unit: 'fps', least: 58, values: [fps] },
+      { what: '5 s of scrolling over 30,000 turns', unit: 'fps', least: 58, values: [fps] },
       { what: 'longest task while scrolling', unit: 'ms', most: 50, values: [longestMs] },
     ];
   });

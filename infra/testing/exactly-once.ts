@@ -5,7 +5,7 @@ import { project } from '../../consumers/warehouse/rows/project.ts';
 
 const textOf = (row: Row): string => JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Rows of each table, as sorted texts. Records that cannot be stored are left out, except for their dead letters. */
+/** Rows of each table, as sorted texts. Records that cannot be stored are left out; their dead letters are records too. */
 export function expectedRows(records: readonly LogRecord[], reader: EventReader): Record<string, string[]> {
   const tables = new Map<string, string[]>();
   for (const record of records) {

@@ -18,7 +18,7 @@ export interface Journeys {
   readonly browser: Browser;
   /** Opens a path and waits until nothing is loading. */
   readonly open: (path: string) => Promise<void>;
-  /** Expects errors with one of these texts from now on. */
+  /** Tolerates errors that contain one of these texts from now on. */
   readonly mayFail: (...texts: readonly string[]) => void;
   /** Serious accessibility findings of axe on the open page. */
   readonly barriers: () => Promise<readonly string[]>;
@@ -30,7 +30,7 @@ const SERIOUS =
 interface JourneyOptions {
   readonly keys?: readonly string[];
   readonly dashboardToken?: string;
-  /** Whether the short story is enough. */
+  /** Whether the short run of api-story.ts is enough. */
   readonly short?: boolean;
   /** Error statuses that a journey expects. */
   readonly refusals?: readonly number[];

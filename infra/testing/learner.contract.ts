@@ -30,7 +30,7 @@ function learners(backend: BackendName) {
 export function learnerSuite(name: BackendName): void {
   const open = learners(name);
 
-  it('trains the same bytes from the same checkpoint, in every thread, again and again', async () => {
+  it('produces the same bytes from the same checkpoint, in every thread, again and again', async () => {
     const learner = await open('grpo');
     expect(learner.backend).toBe(name);
     await expect(learner.train(batchOf(1))).rejects.toThrow('training step 1');

@@ -1,4 +1,4 @@
-// Sends a request with exactly these headers; fetch() would set Host and Sec-Fetch-* itself.
+// Sends a request with these headers unchanged; fetch() would set Host and Sec-Fetch-* itself.
 import { request } from 'node:http';
 
 export interface RawAnswer {

@@ -28,6 +28,6 @@ export function watchPoints(): ReachedPoints {
   };
 }
 
-/** Steps of a procedure in the order of the table, e.g. of `sink`. */
+/** Steps of a procedure, such as `sink`, in the order of `crashSteps`. */
 export const stepsOf = (procedure: string): readonly string[] =>
   Object.keys(crashSteps).filter((step) => step.slice(0, step.lastIndexOf('.')) === procedure);

@@ -1,6 +1,6 @@
-// Spills what does not fit into memory from the replay buffer to unnamed files. They are unlinked as soon as they are open, so that they
-// disappear with the process, however it ends. Blocks are dropped in the order of writing; a file is closed when its last block is dropped.
-// The buffer decides content and order.
+// Spills the part of the replay buffer that does not fit into memory to unnamed files. They are unlinked as soon as they are open, so that
+// they disappear with the process, however it ends. Blocks are dropped in the order of writing; a full file is closed when its last block
+// is dropped. The buffer decides content and order.
 import { closeSync, mkdirSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';

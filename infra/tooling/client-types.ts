@@ -1,4 +1,4 @@
-// The types of the API for clients, from its OpenAPI document: TypedDicts in Python, one interface in TypeScript.
+// The types of the API for clients, from its OpenAPI document: TypedDicts in Python, two interfaces in TypeScript.
 type Json = Readonly<Record<string, unknown>>;
 
 interface Parameter {

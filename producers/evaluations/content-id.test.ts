@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { contentIdOf } from './content-id.ts';
 
 describe('the id of a question', () => {
-  it('depends on its text and answers, but not on spaces or on the order of the answers', () => {
+  it('depends on its text and answers, but not on the amount of whitespace or on the order of the answers', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string(), { minLength: 1 }), (question, answers) => {
         const id = contentIdOf({ question, answers });

@@ -1,4 +1,4 @@
-// What the table of a turn's fields may say. A field or a nested field that the table leaves out does not compile.
+// Types for the table of a turn's fields (turn-fields.ts). A table that leaves out a field or a nested field does not compile.
 import type { PolicySpan, TurnRecorded } from '../generated/events.ts';
 
 /** Kind of a column, as REST returns it. */
@@ -42,7 +42,7 @@ interface LogOnly {
 
 /** The value of a column when the nested record is missing. */
 interface Missing {
-  /** A text is empty. */
+  /** A missing text is empty. */
   readonly missing: number | '';
 }
 
@@ -69,7 +69,7 @@ type ColumnsOf<V> =
 export type GivesWay = 'slug' | 'text' | 'arguments' | 'items' | 'calls' | 'tokens' | 'decision';
 
 interface FieldWriting {
-  /** The worker knows it from the attempt, independent of the turn. */
+  /** The worker knows it from the attempt, independently of the turn. */
   readonly from?: 'attempt';
   readonly cut?: GivesWay;
   /** Few turns set it. An insert in which none does omits its columns, whose defaults equal those of the schema. */

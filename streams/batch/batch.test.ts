@@ -29,7 +29,7 @@ const reasonsOf = (groups: readonly Group[], over: Partial<BatchRules> = {}) =>
   select(groups, { ...rules, ...over }, new Set()).discards.map(({ reason }) => reason);
 
 describe('select', () => {
-  it('discards groups without a learning signal, too small or too stale ones, each with its reason', () => {
+  it('discards groups that have no learning signal, are too small, or are too stale, each with its reason', () => {
     expect(reasonsOf([groupOf(0, [1, 1], 3), groupOf(1, [1, undefined], 3), groupOf(2, [0, 1], 0), groupOf(3, [0, 1], 1)])).toEqual([
       'uniform_group',
       'incomplete',
@@ -43,7 +43,7 @@ describe('select', () => {
     expect(reasonsOf([groupOf(1, [1, undefined], 3), groupOf(2, [1, 1], 0)], { algorithm: 'reinforce' })).toEqual(['incomplete', 'stale']);
   });
 
-  it('discards groups from unknown versions above the limit, and none without a limit', () => {
+  it('discards groups with too large a share of tokens from unknown versions, and none without a limit', () => {
     // -1: the engine reported none, or one of another run; 4: from the future
     const groups = [groupOf(0, [0, 1], -1), groupOf(1, [0, 1], 4), groupOf(2, [0, 1], 3)];
     expect(reasonsOf(groups)).toEqual([]);

@@ -80,7 +80,7 @@ describe('the discards of a group that closes', () => {
     ]);
   });
 
-  it('count an attempt whose gap was filled', () => {
+  it('treat an attempt as complete once its gap is filled', () => {
     const group = groupWith([
       { id: 'g1.0', attempt: 0, hole: 0 },
       { id: 'g1.0', attempt: 1 },

@@ -12,7 +12,7 @@ export const crashSteps = {
   'trainer.commit.end': 'EndTxn, which makes a transaction visible',
   'trainer.fold-back': 'folding what was committed into the state',
   'coordinator.claim': 'recording that an external trainer claims the run',
-  'coordinator.rewind': 'recording that it claims the run and goes back to an older version',
+  'coordinator.rewind': 'recording that an external trainer claims the run and goes back to an older version',
   'coordinator.lease': 'recording the lease of a batch',
   'coordinator.release': 'recording that a lease has ended',
   'coordinator.commit': 'committing the step of an external trainer',
@@ -31,7 +31,7 @@ const crashMoments = {
   'trainer.step.trained': 'the update is done and not committed',
   'learner.update.mid': 'some passes of an update are done, others are not',
   'worker.trajectory.mid': 'a turn is written and the trajectory goes on',
-  'sink.insert.mid': 'some tables have their rows, others have not',
+  'sink.insert.mid': 'some tables have their rows, others do not',
 } as const;
 
 export type CrashStep = keyof typeof crashSteps;

@@ -258,7 +258,7 @@ export const errorTable = {
     retriable: false,
     httpStatus: 422,
     exit: 'usage',
-    help: 'The two evaluations have no question in common. Questions are paired by text and gold answers, and in evaluations of earlier versions by id. Run both on the same file or question set.',
+    help: 'The two evaluations have no question in common. Questions are paired by text and gold answers, and in evaluations of earlier releases by id. Run both on the same file or question set.',
   },
   AUDIT_FAILED: { retriable: false, httpStatus: 500, help: 'The log and the tables differ. The output lists the partitions and rows.' },
   REPLAY_DIFFERS: {

@@ -195,7 +195,7 @@ export type CommittedOffsets = Awaited<ReturnType<GroupOffsets['fetch']>>;
 export interface RunStart {
   readonly training: number;
   readonly policies: number;
-  /** By partition; a partition that is missing was created later. Runs of earlier versions have none. */
+  /** By partition; a partition that is missing was created later. Runs of earlier releases have none. */
   readonly rollouts?: readonly number[];
   readonly tasks?: readonly number[];
 }

@@ -6,7 +6,7 @@ export const metricTable = {
   worker_prefix_breaks_total: {
     kind: 'counter',
     labels: [],
-    help: 'Prompts that did not begin with the tokens of an earlier prompt and its completion, which begins a branch.',
+    help: 'Prompts that did not begin with the tokens of an earlier prompt and its completion; each begins a branch.',
   },
   worker_trajectories_total: { kind: 'counter', labels: ['status'], help: 'Attempts finished.' },
   worker_running: { kind: 'gauge', labels: [], help: 'Trajectories running now.' },
@@ -56,7 +56,7 @@ export const metricTable = {
   engine_policy_version: {
     kind: 'gauge',
     labels: ['engine'],
-    help: 'Policy version that an engine serves according to its label; -1 = it does not answer, or its label is none of this run.',
+    help: 'Policy version that an engine serves according to its label; -1 = it does not answer, or its label is not one of this run.',
   },
   policy_refused_total: {
     kind: 'counter',
@@ -136,7 +136,7 @@ export const metricTable = {
   kafka_missing_texts_total: {
     kind: 'counter',
     labels: ['topic'],
-    help: 'Turns that were read without their result because the topic texts does not have it.',
+    help: 'Turns that were read without their result because it is not in the topic `texts`.',
   },
   kafka_producer_recreated_total: { kind: 'counter', labels: [], help: 'Producers that were replaced after they stopped working.' },
 } as const satisfies Record<

@@ -149,7 +149,7 @@ const fenced = ({ epoch: newest, trainerId }: LeaseBook, epoch: number, doing: s
     ? undefined
     : refused(
         'FENCED',
-        `${doing}: epoch ${epoch} is not the newest, ${newest}${trainerId === '' ? '' : ` of ${trainerId}`}; claim the run`,
+        `${doing}: epoch ${epoch} is not the newest, which is ${newest}${trainerId === '' ? '' : ` of ${trainerId}`}; claim the run`,
       );
 
 export type LeaseDecision =
@@ -219,7 +219,7 @@ export function decideRelease(book: LeaseBook, call: BatchCall): { readonly kind
 /** The lease at an index, and all later ones. */
 const releasesFrom = ({ out }: LeaseBook, at: number, reason: ReleaseReason): Released => out.slice(at).map((lease) => ({ lease, reason }));
 
-/** The leases that end when those of these batches expire. */
+/** The first lease whose batch is over, and all later ones. */
 export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boolean): Released {
   const at = book.out.findIndex(({ batch_id: id }) => isOver(id));
   return at < 0 ? [] : releasesFrom(book, at, 'expired');

@@ -73,7 +73,7 @@ const pickOf = <T>(values: readonly T[], n: number): T => values[n % values.leng
 const CLOCKS = new Set(['queue_ms', 'flight_ms', 'group_id', 'trajectory_id']);
 
 describe('the difference between two ledgers', () => {
-  it('is empty for a ledger and itself, under another name, at other times and offsets', () => {
+  it('is empty for a ledger and itself, under another name, at other times, with other ids and hashes', () => {
     fc.assert(
       fc.property(shapes, (shape) => {
         const a = ledgerOf('run-a', shape);
@@ -157,7 +157,7 @@ describe('the difference between two ledgers', () => {
     );
   });
 
-  it('finds any changed setting, also one of the learner, before all else', () => {
+  it('finds any changed setting, including those of the learner, before all else', () => {
     const a = ledgerOf('run-a', { seed: 3, steps: 1, groups: 1, samples: 2 });
     for (const name of [
       'seed',

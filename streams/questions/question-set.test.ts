@@ -16,7 +16,7 @@ const event = (
   }) as QuestionEvent;
 
 let at = 0;
-/** As `questions review` writes it: the type follows the verdict; for a comment, the previous verdict. */
+/** A review event. `questions review` gives a comment the type of the previous verdict: pass it as `type`. */
 const say = (id: string, word: ReviewWord, type: QuestionEvent['type'] = word === 'reject' ? 'QuestionRejected' : 'QuestionAccepted') =>
   event(type, id, { event_id: reviewEventId(`questions/d/${id}`, String((at += 1)), word) });
 
@@ -33,12 +33,12 @@ it('leaves out what a human rejected, whatever gates and writers record afterwar
   expect(ids([a, b, say('a', 'reject')])).toEqual(['b']);
   expect(ids([a, b, say('a', 'reject'), a])).toEqual(['b']);
   expect(ids([a, b, say('a', 'reject'), say('a', 'accept')])).toEqual(['a', 'b']);
-  expect(ids([a, b, say('a', 'reject'), say('a', 'comment')])).toEqual(['b']);
+  expect(ids([a, b, say('a', 'reject'), say('a', 'comment', 'QuestionRejected')])).toEqual(['b']);
   expect(ids([a, b, say('a', 'reject'), say('a', 'comment', 'QuestionAccepted')])).toEqual(['b']);
   expect(ids([a, say('a', 'comment', 'QuestionRejected')])).toEqual(['a']);
 });
 
-it('keeps a question that gates refused in other events, counts those, and ignores other datasets', () => {
+it('keeps an accepted question that the gates refused in other events, counts the refusals, and ignores other datasets', () => {
   const refused = event('QuestionRejected', 'a', { event_id: 'questions/d/a/1-2-3' });
   const set = foldAll([refused, event('QuestionAccepted', 'a'), refused, event('QuestionAccepted', 'z', { dataset: 'other' })]);
   expect(set.current()).toEqual(['a']);

@@ -18,6 +18,6 @@ export function reviewWordOf({ event_id: id }: Pick<QuestionAccepted, 'event_id'
   return word as ReviewWord | undefined;
 }
 
-/** True when the question was drawn for human review; events of earlier versions marked this with an undecided human_review gate. */
+/** True when the question was drawn for human review; events of earlier releases marked this with an undecided human_review gate. */
 export const isDrawn = (event: QuestionAccepted | QuestionRejected): boolean =>
   event.drawn_for_review || (reviewWordOf(event) === undefined && event.gates.some(({ gate }) => gate === REVIEW_GATE));

@@ -23,7 +23,7 @@ describe('an answer that calls the question invalid', () => {
     expect(rewardOf(answer, 'valid')).toBe(calls ? -0.5 : rewardOf(answer, undefined));
   });
 
-  it('has the reward -0.5 if the question was asked as valid, right or wrong, in any format', () => {
+  it('has the reward -0.5, right or wrong and in any format, if the question was asked as valid', () => {
     expect(rewardOf('Vienna, no question', 'valid')).toBe(-0.5);
     expect(rewardOf('the question is invalid.', 'valid', false)).toBe(-0.5);
     expect(rewardOf('Vienna', 'valid', false)).toBe(0);
@@ -41,7 +41,7 @@ describe('an answer that calls the question invalid', () => {
 });
 
 describe('a group', () => {
-  it('is asked in one way, always the same, valid as often as the share says', () => {
+  it('is always asked in the same way, and as valid in the given share of groups', () => {
     const groups = Array.from({ length: 4_000 }, (_, index) => `run-a-${index}`);
     for (const share of [0, 0.3, 1]) {
       const valid = groups.filter((group) => askedAs(group, share) === 'valid').length / groups.length;

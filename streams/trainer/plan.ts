@@ -1,4 +1,4 @@
-// What to do now, decided from the folded state and a clock reading; carried out by committing events.
+// What to do now, decided from the folded state and the attempts that have expired; carried out by committing events.
 import { capacityOf, type AdmissionTerms } from '../admission/admission.ts';
 import { isOutdated, select, type BatchRules, type BatchSelection } from '../batch/batch.ts';
 import { finishedOf, type Group } from '../group/group.ts';
@@ -26,7 +26,7 @@ export interface PlanInputs {
   readonly version: number;
   /** False once the run has all the batches that it needs. */
   readonly admitting: boolean;
-  /** True if the trainer does not make the policy: it only keeps groups, and the newest version is the one that the model reports. */
+  /** True if the trainer does not train the policy and only collects groups; the newest version is then the newest that a trajectory names. */
   readonly collecting?: boolean;
 }
 
@@ -36,7 +36,7 @@ function clockOf(decided: readonly Group[], version: number): number {
   return named.reduce((newest, one) => Math.max(newest, one), version);
 }
 
-/** Groups that still have to be requested. They are not trained on, so there is no version to wait for. */
+/** How many groups a collecting run may request now. They are not trained on, so staleness sets no limit. */
 function collectable({ steps, batchGroups }: RunSettings, terms: AdmissionTerms): number {
   const wanted = steps === 0 ? Infinity : steps * batchGroups;
   return Math.max(0, Math.min(terms.maxConcurrent - terms.running, wanted - terms.accepted - terms.running));

@@ -28,7 +28,7 @@ export class LivePositions {
     return new LivePositions(this.all());
   }
 
-  /** The id of an event after which the stream can resume from here. */
+  /** As the id of an event: a stream that reconnects with it continues from here. */
   toId(): string {
     return this.all()
       .map(({ topic, partition, offset }) => `${topic}/${partition}/${offset}`)

@@ -10,7 +10,7 @@ import { readWorkers } from './workers.reader.ts';
 
 const tags = ['reports'];
 const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_INT32, default: fallback });
-/** A comma-separated string and not an array, because earlier versions took only one run. */
+/** A comma-separated string and not an array, because earlier releases took only one run. */
 const otherRuns = Type.String({
   pattern: '^[a-z0-9][a-z0-9-]{0,62}(?:,[a-z0-9][a-z0-9-]{0,62}){0,4}$',
   description: 'Slugs of one to five other runs, separated by commas.',
@@ -34,7 +34,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'getLengths',
-        summary: 'Reward by length, early and late in the run: how much of its change is due to other lengths, and how much is not',
+        summary: 'Reward by length, early and late in the run: how much of its change is due to changed lengths, and how much is not',
         params: runParams,
         querystring: queryOf({ purpose: allButEvaluations }),
         response: answers(lengthReport),

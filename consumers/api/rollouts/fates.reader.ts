@@ -15,7 +15,7 @@ export interface AttemptFate {
   readonly fate: string;
   /** Step that trained on it, batch that collected it, or step that made the version at which it was discarded; -1 without a decision. */
   readonly fate_step: number;
-  /** Why it was discarded or given up; `rewound` also if a rewind abandoned the step that trained on it. */
+  /** Why it was discarded or given up; `rewound` even if a rewind abandoned the step that trained on it. */
   readonly fate_reason: string;
   /** Reward that was decided on: the recorded one plus the attached ones that count. */
   readonly fate_reward: number | null;

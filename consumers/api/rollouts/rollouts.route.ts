@@ -40,7 +40,7 @@ const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
 const purpose = Type.Optional(Type.Enum([...purposes]));
 
 const fateText = [
-  'What became of the attempt. `collected`: kept in a batch of a run that is not trained. `discarded`: also if a rewind abandoned the step',
+  'What became of the attempt. `collected`: kept in a batch of a run that is not trained. `discarded`: even if a rewind abandoned the step',
   'that trained on it. `lost`: given up, and none of these since. `open`: finished, and none of these yet.',
 ].join(' ');
 

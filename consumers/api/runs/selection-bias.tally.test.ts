@@ -26,7 +26,7 @@ const figuresOf = (parts: readonly (readonly MadeOutcome[])[], reason?: string):
   return tally.figures();
 };
 
-it('gives the same figures however the outcomes are split, and compares one reason if it is given', () => {
+it('gives the same figures however the outcomes are split, and compares only discards with one reason if it is given', () => {
   fc.assert(
     fc.property(fc.array(outcome, { maxLength: 60 }), fc.nat(60), fc.nat(60), (outcomes, first, second) => {
       const whole = figuresOf([outcomes]);

@@ -20,7 +20,7 @@ const expression = (...lines: readonly string[]): string =>
 const call = (name: string): string => expression(`Function ${name} (children 1)`, ' ExpressionList');
 
 describe('the syntax tree', () => {
-  it('is parsed with names and aliases apart', () => {
+  it('is parsed with names separated from aliases', () => {
     const parsed = parseAst(fromTable('TableIdentifier turns (alias mean reward (%))'));
     expect(JSON.stringify(parsed)).toContain('"kind":"TableIdentifier","payload":"turns"');
     expect(parseAst(expression("Literal 'a (alias x) (b'"))).toMatchObject({ ok: true });
@@ -28,7 +28,7 @@ describe('the syntax tree', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['two roots', 'SelectWithUnionQuery\nSelectWithUnionQuery'],
     ['a root that is indented', ' SelectWithUnionQuery'],
     ['a depth that no node opened', 'SelectWithUnionQuery (children 1)\n   Literal UInt64_1'],
@@ -41,7 +41,7 @@ describe('the syntax tree', () => {
     expect(verdict(text).allowed).toBe(false);
   });
 
-  it('never throws and never allows what is no tree of a SELECT', () => {
+  it('never throws and never allows what is not the tree of a SELECT', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(verdict(text).allowed).toBe(false);

@@ -27,7 +27,7 @@ export async function readOutages(store: Store, run: string): Promise<ReadOutage
 /** Greater than every step. */
 const NO_STEP = MOST_INT32;
 
-/** The steps made during each outage, or the next step, so that it can be drawn in the curves. */
+/** The steps made during each outage, or the next step if there were none, so that the outage can be drawn in the curves. */
 async function withSteps(store: Store, run: string, outages: readonly FoundOutage[]): Promise<readonly OutageRow[]> {
   if (outages.length === 0) return [];
   const [made] = await readRows<{ readonly firsts: readonly number[]; readonly lasts: readonly number[] }>(

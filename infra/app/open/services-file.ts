@@ -39,7 +39,7 @@ export function removeServices(dataDir: string): void {
   rmSync(servicesPath(dataDir), { force: true });
 }
 
-/** The services of the `up` that runs in this data directory; undefined when there is none. */
+/** The services of the `up` or `serve` that runs in this data directory; undefined when there is none. */
 export function readServices(dataDir: string): ServicesFile | undefined {
   try {
     const file = JSON.parse(readFileSync(servicesPath(dataDir), 'utf8')) as Partial<ServicesFile> | null;

@@ -8,7 +8,7 @@ import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 const RELATIVE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"`])(\.{1,2}\/[^'"`\n]+)\1/g;
 const ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.json', '/index.js', '/index.ts'] as const;
 
-/** SHA-256. Paths are relative to each other, so the folder may move. Throws CONFIG_INVALID when the module cannot be read. */
+/** SHA-256. Paths are relative to the module, so its folder may move. Throws CONFIG_INVALID when the module cannot be read. */
 export async function codeHash(path: string): Promise<string> {
   const entry = resolve(path);
   const text = await readFile(entry, 'utf8').catch((cause: unknown) => {

@@ -1,6 +1,6 @@
-// The restart of two revisions in pairs. Each has a log that its own code wrote and keeps, on which trainers are started and killed: a round
-// takes less than a minute, where a whole bench takes several. The snapshots lack nothing of their logs: how old the one is that a killed
-// trainer leaves depends on the moment, which would hide any other difference.
+// Compares how long trainers of two revisions take to restart, in pairs. The code of each revision writes a log once, and trainers are then
+// started on it and killed: a round takes less than a minute, where a whole bench takes several. The snapshots cover their whole logs: the
+// age of the snapshot that a killed trainer leaves depends on the moment, which would hide any other difference.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
-/** An event file with all series of all points; each series is a scalar with the tag `<prefix><series>`. */
+/** An event file with all series of all points; each series is a scalar with the tag `tagOf(series)`. */
 export function eventFile(points: readonly CurvePoint[], tagOf: (series: string) => string): Buffer {
   const began = points[0]?.atMs ?? 0;
   const head = Buffer.concat([wallTime(began), field(3, BYTES), lengthAndBytes(Buffer.from('brain.Event:2'))]);

@@ -29,14 +29,14 @@ export interface PlotOptions {
 }
 
 export interface PlotReport {
-  /** Number of points: steps, or the unit in `unit`. */
+  /** Number of points; `unit` says what each of them is. */
   readonly steps: number;
   readonly unit: string;
   /** Paths, in the order of writing. */
   readonly files: readonly string[];
 }
 
-/** Tag group, as TensorBoard shows it. */
+/** The tag of a series; TensorBoard shows the part before the slash as a group. */
 function tagOf(series: string): string {
   const group =
     /^(heldout|reward|f1|turns|tool_calls|searches|accesses|prompt_tokens|generated_tokens|tokens|completion_tokens|staleness|discarded)/.exec(
@@ -71,7 +71,7 @@ export async function plotRun({ config, logger, run, out, format, axis, smoothin
 
 const byStep = (points: readonly CurvePoint[]): readonly CurvePoint[] => [...points].sort((a, b) => a.step - b.step);
 
-/** For a run without steps, reads the curves of its recorded rollouts. */
+/** Reads the curves of a run; if it has no steps, those of its recorded rollouts. */
 async function curvesOf(store: Store, run: string): Promise<RecordedCurves> {
   try {
     return { unit: 'step', points: await readCurves(store, run) };

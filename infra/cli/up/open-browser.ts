@@ -22,7 +22,7 @@ const isSet = (value: string | undefined): boolean => value !== undefined && val
 export function openCommand(url: string, { env, platform, terminal, wanted }: DesktopOptions): OpenCommand | undefined {
   if (!wanted || !terminal || isSet(env['CI']) || isSet(env['SSH_CONNECTION'])) return undefined;
   if (platform === 'darwin') return { command: 'open', args: [url] };
-  // no shell, in which & would be a second command
+  // not through a shell, which would take what follows an & in the address for a second command
   if (platform === 'win32') return { command: 'rundll32', args: ['url.dll,FileProtocolHandler', url] };
   const hasDesktop = isSet(env['DISPLAY']) || isSet(env['WAYLAND_DISPLAY']);
   return hasDesktop ? { command: 'xdg-open', args: [url] } : undefined;

@@ -33,8 +33,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 export const contentTypeOf = (format: string): string => contentTypes[format] ?? 'text/plain; charset=UTF-8';
 
 /**
- * Formats without header and footer: each block of a result is valid by itself, and the concatenated blocks are the result. The engine
- * writes header and footer around every block of a stream, so results in all other formats are sent in one piece.
+ * Formats without a header or footer: each block of a result is valid by itself, and the concatenated blocks are the result. The engine
+ * writes the header and footer around every block of a stream, so results in all other formats are sent in one piece.
  */
 const blockwise = new Set([
   'JSONEachRow',

@@ -5,7 +5,7 @@ const parse = (query: string, headers = {}): ReturnType<typeof parseOptions> => 
 const how = { id: 'the id', readonly: false, defaults: new Map([['max_threads', '2']]) };
 
 describe('the options of a request', () => {
-  it('separate keys of the interface, parameters and settings', () => {
+  it('are split into keys of the interface, parameters, and settings', () => {
     const options = parse(
       'query=select+1&query_id=q&database=d&default_format=CSV&wait_end_of_query=1&enable_http_compression=1&session_id=s&param_a=%27&max_threads=1',
     );

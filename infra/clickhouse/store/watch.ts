@@ -1,6 +1,6 @@
-// Tracks running calls of the engine. Calls cannot be stopped from outside, and some functions ignore limits while they run: a call that
-// takes longer than twice its limit is stuck. Time is counted in ticks, so that calls do not look old after the process was frozen or the
-// machine slept.
+// Tracks running calls of the engine. The engine can only be asked to stop a call, and some functions ignore that and their limits while
+// they run: a call that takes longer than twice its limit is stuck. Time is counted in ticks, so that calls do not look old after the
+// process was frozen or the machine slept.
 import { deferred } from '../../../streams/core/waiting.ts';
 
 /** The statement of a call and its limits. */

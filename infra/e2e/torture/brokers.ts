@@ -20,7 +20,7 @@ interface StruckBroker {
   readonly id: number;
   readonly pid: number;
   readonly proxy: ChaosProxy;
-  /** A partition that it leads; empty when there is only one broker. */
+  /** A partition that it leads; empty when there is only one broker or no leader is known. */
   readonly leads: string;
 }
 
@@ -30,7 +30,7 @@ export interface Brokers {
   /** Addresses of the proxies. */
   readonly proxied: readonly string[];
   readonly proxies: readonly ChaosProxy[];
-  /** The leader of a partition, chosen by `draw` in [0, 1); undefined while no leader is known. */
+  /** The leader of a partition, or any broker while no leader is known, chosen by `draw` in [0, 1); undefined for an unknown node. */
   choose(draw: number): Promise<StruckBroker | undefined>;
   /** Data directory of each broker. */
   readonly dataDirs: readonly string[];
@@ -113,7 +113,7 @@ async function startCluster({ dir, count, libsDir, logger }: BrokersOptions, fro
   return nodes.map((node, i) => keep(i + 1, node, () => cluster.start(i + 1)));
 }
 
-/** A busy machine may exceed the start timeout of a broker. */
+/** Retries, because a broker may exceed its start timeout on a busy machine. */
 async function persistently<T>(start: () => Promise<T>, given: () => boolean): Promise<T> {
   for (let left = ATTEMPTS; ; left -= 1) {
     try {

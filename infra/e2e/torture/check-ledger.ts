@@ -29,7 +29,7 @@ export function checkVersions({ facts, steps, run }: Case): readonly TortureProb
   );
   const wrong = published.flatMap((policy, i) => {
     if (policy.version !== i || policy.parent !== i - 1) return [`version ${policy.version} was published at place ${i}`];
-    if (policy.sha256 !== made[i]) return [`version ${i} has other weights than its step made`];
+    if (policy.sha256 !== made[i]) return [`the weights of version ${i} are not those that its step made`];
     return policy.uri === '' && sha256(policy.weights) !== policy.sha256 ? [`the weights of version ${i} do not have its hash`] : [];
   });
   const count = published.length === made.length ? [] : [`${made.length} versions were made, ${published.length} published`];
@@ -80,9 +80,7 @@ function checkEntry(event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunSt
   const room = Math.min(run.max_concurrent - event.running, bound - event.running - event.accepted);
   const added = event.groups.length;
   return [
-    ...(open + added > bound
-      ? [`${open + added} groups are trained on or in hand at version ${counted.version}, the bound is ${bound}`]
-      : []),
+    ...(open + added > bound ? [`${open + added} groups are trained on or open at version ${counted.version}; the bound is ${bound}`] : []),
     ...(event.running + added > run.max_concurrent ? [`${event.running + added} groups run, ${run.max_concurrent} may`] : []),
     ...(event.running + event.accepted === open ? [] : [`it counts ${event.running} + ${event.accepted} groups, the ledger has ${open}`]),
     ...(event.version === counted.version ? [] : [`it was made at version ${event.version}, the ledger is at ${counted.version}`]),
@@ -120,7 +118,7 @@ export function checkResume(of: Case): readonly TortureProblem[] {
   return problemsOf('resume', texts);
 }
 
-/** True when the partition once ended before this position, after the step: the record there now was written later. */
+/** True when, some time after the step, the partition ended before this position: the record there now was written later. */
 const wasLost = (gone: Case['facts']['gone'], { need, ledgerOffset }: { readonly need: Need; readonly ledgerOffset: number }): boolean =>
   gone.some(
     ({ how, topic, ledgerEnd, ranges }) =>

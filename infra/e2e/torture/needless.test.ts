@@ -64,24 +64,24 @@ const killed = strike('kill', 'worker', [55_500, 55_500]);
 describe('an attempt that was given up', () => {
   it.each<readonly [string, AttemptStory]>([
     ['while its heartbeats were in the log', { heartbeats: alive }],
-    ['without a sign for long, although nobody struck its worker', { heartbeats: hung }],
-    ['because its worker has another clock', { heartbeats: alive, strikes: [strike('clock', 'worker', [40_000, 65_000])] }],
-    ['because its worker was struck for a moment', { heartbeats: alive, strikes: [strike('freeze', 'worker', [57_000, 59_000])] }],
-    ['because its worker was struck long ago', { heartbeats: alive, strikes: [strike('freeze', 'worker', [10_000, 30_000])] }],
-    ['because the trainer was struck', { heartbeats: alive, strikes: [strike('freeze', 'trainer', [30_000, 60_000])] }],
+    ['long after its last sign of life, although no fault hit its worker', { heartbeats: hung }],
+    ['because the clock of its worker had jumped', { heartbeats: alive, strikes: [strike('clock', 'worker', [40_000, 65_000])] }],
+    ['because a fault hit its worker for a moment', { heartbeats: alive, strikes: [strike('freeze', 'worker', [57_000, 59_000])] }],
+    ['because a fault hit its worker long ago', { heartbeats: alive, strikes: [strike('freeze', 'worker', [10_000, 30_000])] }],
+    ['because a fault hit the trainer', { heartbeats: alive, strikes: [strike('freeze', 'trainer', [30_000, 60_000])] }],
     [
-      'before a broker was back, with its heartbeats in the log',
+      'before a killed broker was back, although the heartbeats of its worker were in the log',
       { heartbeats: alive, strikes: [strike('kill', 'broker', [57_000, 57_000])] },
     ],
     ['as out of time, before its time was over', { reason: 'wall_clock', heartbeats: alive }],
-    ['and did not continue, although nobody struck its worker', { heartbeats: [51_000, 55_000] }],
+    ['and did not continue, although no fault hit its worker', { heartbeats: [51_000, 55_000] }],
     [
-      'and did not continue, after signs of life since a worker was killed',
+      'and did not continue, but had shown signs of life after a worker was killed',
       { records: [recordAt(30_000)], heartbeats: [40_000, 41_000], strikes: [strike('kill', 'worker', [32_000, 32_000])] },
     ],
-    ['as a lost claim, although nobody struck its worker', { reason: 'lost_claim', records: [] }],
+    ['as a lost claim, although no fault hit its worker', { reason: 'lost_claim', records: [] }],
     ['before it began', { reason: 'lost_claim', records: [recordAt(65_000)] }],
-  ])('is needless: %s', (_why, story) => {
+  ])('counts as given up in vain: %s', (_why, story) => {
     expect(judged(story)).toEqual({ cause: 'needless', needless: 1 });
   });
 
@@ -102,7 +102,7 @@ describe('an attempt that was given up', () => {
       { reason: 'lost_claim', records: [], strikes: [strike('kill', 'broker', [52_000, 52_000])] },
     ],
     ['its time was over', 'overdue', { reason: 'wall_clock', records: [recordAt(20_000)], heartbeats: alive }],
-  ])('is not needless: %s', (_why, cause, story) => {
+  ])('does not count as given up in vain: %s', (_why, cause, story) => {
     expect(judged(story)).toEqual({ cause, needless: 0 });
   });
 

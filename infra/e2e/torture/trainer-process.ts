@@ -14,7 +14,7 @@ interface TrainerSetup {
   /** The folder of the logs. */
   readonly dir: string;
   readonly upDir: string;
-  /** Direct addresses. */
+  /** Addresses of the brokers, without the proxies. */
   readonly brokers: () => readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function keepTrainer({ run, dir, upDir, brokers }: TrainerSetup): Trainer
       isClosing = true;
       if (!isRunning()) return;
       const ended = new Promise((resolve) => current.once('exit', resolve));
-      // a frozen process ends by no other signal
+      // no other signal ends a frozen process
       current.kill('SIGKILL');
       await ended;
     },

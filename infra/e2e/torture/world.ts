@@ -58,7 +58,7 @@ export interface TortureWorld {
   command(...args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }>;
   /** After `up` has ended: runs a sink without the proxies until the tables have the whole log. False when the signal aborts first. */
   drain(signal: AbortSignal): Promise<boolean>;
-  /** Exit code of `up` if it ended by itself, which it must not. */
+  /** Exit code or signal of `up` once it has ended; it must not end before `stopUp`. */
   readonly ended: () => number | string | undefined;
   /** Stops `up` gracefully and waits for it. */
   stopUp(): Promise<number | null>;
@@ -190,7 +190,7 @@ type ServiceEnv = Readonly<Record<string, string>>;
 const access: ServiceEnv = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
 const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
 
-/** Runs the program with these arguments; its logs go to a file named after the command, or are read. */
+/** Runs the program with these arguments; its output goes to a file named after the command or, with `pipe`, to the caller. */
 function launch(options: WorldOptions & { readonly to?: 'pipe' }, args: readonly string[], env: ServiceEnv): ChildProcess {
   const out = options.to ?? openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
   const clocks = { NODE_OPTIONS: `--import=${clock}?clocks=${encodeURIComponent(join(options.dir, 'clocks'))}` };

@@ -20,7 +20,7 @@ const DISCONNECT_LIMIT_MS = 10_000;
 /** How long a fetch waits for new records, ms. A pause, a seek or a stop takes effect within this time. */
 const MAX_WAIT_MS = 250;
 
-/** Limits of a fetch, without compression. */
+/** Limits of a fetch, in uncompressed bytes. */
 const BYTES_OF_PARTITION = 2 * 1024 * 1024;
 const BYTES_OF_FETCH = 16 * 1024 * 1024;
 
@@ -47,7 +47,7 @@ export interface InstanceOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly heartbeatMs: number;
-  /** Bytes per fetch without compression; all of them may come from one partition. Default: up to 2 MiB per partition. */
+  /** Uncompressed bytes per fetch; all of them may come from one partition. Default: up to 2 MiB per partition. */
   readonly fetchBytes?: number;
   /** Called when a generation begins, before anything is fetched. */
   readonly onJoined: (joined: Joined, instance: ConsumerInstance) => void;
@@ -61,7 +61,7 @@ export interface InstanceOptions {
   readonly onPassed: (passed: Passed, instance: ConsumerInstance) => void;
 }
 
-/** How an instance ended: by an error of the handler or of Kafka. */
+/** How an instance ended: by an error of the handler or of Kafka, or because it was closed. */
 export interface InstanceEnd {
   readonly by: 'handler' | 'kafka' | 'closing';
   readonly error: unknown;
@@ -118,7 +118,7 @@ export class ConsumerInstance {
     return this.#started;
   }
 
-  /** Ends the instance with an error from outside of a handler. */
+  /** Ends the instance; only the first call counts. */
   fail(ending: InstanceEnd): void {
     if (this.#over) return;
     this.#over = true;

@@ -193,7 +193,7 @@ async function grow(
 /** Marks a value that is set on the topic itself. */
 const SET_ON_TOPIC = 1;
 
-/** Kafka replaces all settings of a topic at once, so settings of others are read and kept. */
+/** Kafka replaces all settings of a topic at once, so those that are not in the plan are read and kept. */
 async function reconfigure(client: Admin, { plan, names }: TopicsContext): Promise<readonly string[]> {
   if (plan.length === 0) return [];
   const described = await client.describeConfigs({

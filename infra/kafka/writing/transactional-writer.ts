@@ -8,7 +8,7 @@
 // - A writer whose call failed never writes again. It does not reopen its producer by itself: that would fence a writer that rightly took
 // over.
 // - A crash in the middle leaves an open transaction, which the next writer with the id aborts when it opens. That also erases what Kafka
-// knows of a commit whose end it lost, so this is written first (../transactions/finish.ts).
+// knows of a commit whose end it lost, so that end is written first (../transactions/finish.ts).
 import type { Kafka } from 'kafkajs';
 import { inStep, reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';

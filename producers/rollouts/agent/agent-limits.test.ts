@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Tool } from '../../../streams/core/agents.ts';
 import { callTool } from './call-tool.ts';
+import { clockOf } from '../../../infra/testing/clock.ts';
 import { answer, ask, hanging, run, scripted, turnOf } from './agent.testing.ts';
 
 describe('limits', () => {
@@ -37,16 +38,21 @@ describe('limits', () => {
     expect(policy.seen[2]?.history[1]).toMatchObject({ withoutCall: { errorType: 'model_timeout' } });
   });
   it('a turn is marked as final when the time is nearly over', async () => {
-    const policy = scripted(ask);
-    await run(policy, {}, { max_turns: 3, max_wall_ms: 10 });
+    let now = 0;
+    const askSlowly = () => {
+      now += 27_000;
+      return ask;
+    };
+    const policy = scripted(askSlowly, askSlowly, answer);
+    await run(policy, { clock: clockOf(() => now) }, { max_wall_ms: 60_000 });
     expect(policy.seen.map(({ final }) => final)).toEqual([false, false, true]);
   });
-  it('a full context of the model ends the attempt', async () => {
+  it('a full model context ends the attempt', async () => {
     const { result, outcomes } = await run(scripted(ask, turnOf(undefined, { outOfRoom: true })));
     expect(result).toMatchObject({ status: 'max_tokens', turns: 2 });
     expect(outcomes).toHaveLength(2);
   });
-  it('the date is that of the request, at every turn', async () => {
+  it('the date is that of the task, at every turn', async () => {
     const policy = scripted(ask, answer);
     await run(policy, {}, { occurred_at: 1_700_000_000_000_000 });
     expect(policy.seen.map(({ askedAt }) => askedAt)).toEqual([1_700_000_000_000, 1_700_000_000_000]);

@@ -9,7 +9,7 @@ type ChartColumns = readonly [Float64Array, ...FigureColumn[]];
 
 const places = new WeakMap<ApiCurves, Map<ChartAxis, Float64Array>>();
 
-/** The x value of each bucket, by its last step; shared by all charts of a response. */
+/** The x value of each bucket: that of its last step. Shared by all charts of a response. */
 export function placesOf(curves: ApiCurves, axis: ChartAxis): Float64Array {
   const known = places.get(curves) ?? new Map<ChartAxis, Float64Array>();
   places.set(curves, known);
@@ -63,7 +63,7 @@ export function zoomSteps(curves: Pick<ApiCurves, 'steps' | 'first_steps'>, { at
   const step = Math.max(first, Math.min(last, at));
   const [before, after] = [step - first, last - step];
   if (direction === 'in') return { from: step - Math.ceil(before / 2), to: step + Math.ceil(after / 2) };
-  // where a response does not reach an end of the requested range, it has reached that end of the run
+  // a response that stops short of an end of the requested range has reached that end of the run
   return {
     from: asked.from === undefined || asked.from < first ? undefined : Math.max(0, step - 2 * before - 1),
     to: asked.to === undefined || asked.to > last ? undefined : step + 2 * after + 1,

@@ -11,7 +11,7 @@ export function useRowKeys(title: string, keys: readonly string[], linkOf: (key:
     { keys: ['j', 'ArrowDown'], does: 'Next', run: () => setSelected(keyAfter(keys, selected, 1)) },
     { keys: ['k', 'ArrowUp'], does: 'Previous', run: () => setSelected(keyAfter(keys, selected, -1)) },
     { keys: ['g g'], does: 'First', run: () => setSelected(keys[0]) },
-    { keys: ['G'], does: 'Last that is loaded', run: () => setSelected(keys.at(-1)) },
+    { keys: ['G'], does: 'Last loaded', run: () => setSelected(keys.at(-1)) },
     ...openKeys(() => (selected !== undefined && keys.includes(selected) ? linkOf(selected) : undefined)),
   ]);
   return selected;

@@ -116,7 +116,7 @@ function add(parts: TextPart[], text: string, isOwn: boolean): void {
   else parts.push({ text, isOwn });
 }
 
-/** Splits two texts into words and marks those that differ. Long texts are compared up to a limit. */
+/** Splits two texts into words and marks those that differ. Long texts are cut at a limit. */
 export function diffWords(a: string, b: string): readonly [readonly TextPart[], readonly TextPart[]] {
   const [left, right] = [wordsOf(a), wordsOf(b)];
   const shared = sharedWords(left, right);

@@ -14,7 +14,7 @@ export function DiffPage({ parts }: { readonly parts: PatternParts }): JSX.Eleme
   const run = parts['run'] ?? '';
   const [a, b] = [parameter('a'), parameter('b')];
   return (
-    <RunPage run={run} title="Difference of two trajectories">
+    <RunPage run={run} title="Difference between two attempts">
       {a === undefined || b === undefined ? (
         <Empty>Mark a trajectory with m, open another one, and press d.</Empty>
       ) : (

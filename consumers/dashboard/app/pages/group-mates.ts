@@ -1,4 +1,4 @@
-// The trajectories that answer the question of a trajectory, without the DOM.
+// The trajectories in the group of a trajectory, without the DOM.
 import type { ApiTrajectory } from '../data/shapes.ts';
 import type { MarkedAttempt } from '../shell/attempt-names.ts';
 
@@ -30,7 +30,7 @@ interface OpenAttempt {
   readonly attempts: readonly number[];
 }
 
-/** The attempt after the open one, or before it for -1, and past the last or first attempt the next trajectory of the group. */
+/** The attempt after the open one (1) or before it (-1); past the last or first attempt, the next or previous trajectory of the group. */
 export function besideOf({ mates, open, attempts }: OpenAttempt, by: 1 | -1): MarkedAttempt | undefined {
   const attempt = attempts[attempts.indexOf(open.attempt) + by];
   if (attempt !== undefined) return { trajectory_id: open.trajectory_id, attempt };

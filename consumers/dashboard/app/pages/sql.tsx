@@ -68,7 +68,7 @@ export function Sql(): JSX.Element {
     <>
       <div class="head">
         <h1>SQL</h1>
-        <small>Read only. Names complete as you type; Ctrl Space offers them.</small>
+        <small>Read only. Names are completed as you type; Ctrl Space lists them.</small>
       </div>
       <div class="sql">
         <form

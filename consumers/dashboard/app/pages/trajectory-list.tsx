@@ -68,7 +68,7 @@ export function TrajectoryList({ run, rows, pages: { isWhole, more }, filter, co
     { keys: ['j', 'ArrowDown'], does: 'Next', run: () => select(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous', run: () => select(at - 1) },
     { keys: ['g g'], does: 'First', run: () => select(0) },
-    { keys: ['G'], does: 'Last that is loaded', run: () => select(rows.length - 1) },
+    { keys: ['G'], does: 'Last loaded', run: () => select(rows.length - 1) },
     ...openKeys(() => (chosen === undefined ? undefined : linkTo(run, chosen, filter))),
     { keys: ['m'], does: 'Mark', run: () => chosen !== undefined && mark(run, chosen) },
     { keys: ['d'], does: 'Compare to the marked one', run: () => chosen !== undefined && compareWithMarked(run, chosen) },

@@ -1,9 +1,9 @@
-"""A loop in plain torch that trains a causal language model of transformers with GRPO on batches from the log.
+"""A loop in plain torch that trains a causal language model from Hugging Face transformers with GRPO on batches from the log.
 
     python torch_loop.py --run demo --model Qwen/Qwen2.5-0.5B-Instruct --folder versions
 
-Of turnstream it needs the client and nothing else. It may be killed at any line and started again with the same arguments: what was not
-committed is leased again, what was prepared is committed, and if the run went on from other weights, it loads those.
+From turnstream, it needs only the client. It may be killed at any point and started again with the same arguments: what was not
+committed is leased again, what was prepared is committed, and if the run continued from other weights, it loads those.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=self.rate)
 
     def save(self) -> None:
-        """Saves the weights in the folder of their version, and replaces the rest atomically."""
+        """Replaces the checkpoint atomically. It names the folder of the weights, which were saved before."""
         partial = self.path.with_suffix(".tmp")
         torch.save({"folder": self.source, "optimizer": self.optimizer.state_dict(), "token": self.token}, partial)
         partial.replace(self.path)
@@ -107,7 +107,7 @@ class Training:
             raise SystemExit(f"the weights of version {version} are {named['uri'] or 'unpublished'}: this loop loads folders at file: URIs")
         folder = Path(unquote(place.path))
         if weights(folder.as_uri())["sha256"] != named["sha256"]:
-            raise SystemExit(f"{folder} is not version {version}: its hash is another")
+            raise SystemExit(f"{folder} is not version {version}: its hash differs")
         self.load(str(folder))
 
     def step(self, arrays: dict[str, Any], rows: int) -> dict[str, float]:

@@ -136,7 +136,7 @@ class Bridge:
         if restore is None:
             return "There are no published weights to continue from."
         version, uri = restore["version"], restore["uri"]
-        return f"Start prime-rl from {uri} in another folder than {self.output}, and start this program with --version {version}"
+        return f"Start prime-rl from {uri} in a folder other than {self.output}, and start this program with --version {version}"
 
     def _step(self, trainer: Trainer, batch: Batch) -> None:
         usable, skipped = usable_rows(batch.rows(), self.tokens)

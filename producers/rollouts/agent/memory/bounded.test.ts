@@ -26,9 +26,9 @@ describe('the bounded history', () => {
     ['nothing yet', [], false],
     ['19 documents', [search('a', 10), search('b', 9)], false],
     ['20 documents', [search('a', 10), search('b', 10)], true],
-    ['pages count as documents', [search('a', 10), search('b', 9), open('')], true],
+    ['19 documents and a page', [search('a', 10), search('b', 9), open('')], true],
     [
-      'documents of a failed search do not',
+      'a failed search, whose documents do not count',
       [search('a', 10), turn({ tool: 'search', query: 'q' }, result('', { status: 'timeout', errorType: 'timeout' }))],
       false,
     ],
@@ -46,12 +46,12 @@ describe('the bounded history', () => {
     ],
     ['31 calls', Array.from({ length: 31 }, () => search('none', 0)), false],
     ['32 calls', Array.from({ length: 32 }, () => search('none', 0)), true],
-  ])('an answer after %s: %#', (_name, history, wanted) => {
+  ])('allows an answer or not, after %s', (_name, history, wanted) => {
     const ask = memory.ask(observation(history));
     expect(ask.mayAnswer).toBe(wanted);
     expect(ask.prompt[0]?.text.includes('<answer>')).toBe(wanted);
   });
-  it('shows a page in pieces of 10,000 characters beside the notes, and keeps 100 characters of each and the thought', () => {
+  it('shows a page in pieces of 10,000 characters beside the notes, and keeps the thought and 100 characters of each piece', () => {
     const page = 'p'.repeat(10_000) + 'q'.repeat(10_000);
     const opened = [open(page)];
     const shown = text(memory, observation(opened));

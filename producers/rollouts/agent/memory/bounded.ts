@@ -65,7 +65,7 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
     return action?.tool === 'access' ? sum + 1 : sum;
   }, 0);
 
-/** The bounded memory. Its token count is the tokens that the model wrote. */
+/** The bounded memory. Its token count includes only the tokens that the model wrote. */
 export function createBoundedMemory(options: BoundedMemoryOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
   const { calls = 'tags', tools = baseTools } = options;

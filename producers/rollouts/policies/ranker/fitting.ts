@@ -1,5 +1,5 @@
-// How well each place seen so far fits each described place of a hard question, judged by all statements and relations seen so far. This is
-// computed from the start on: no place fits better than the place that leads to it.
+// How well each place seen so far fits each described place of a hard question, judged by all statements and relations seen so far. The
+// start of the question is judged first, then each place that follows: no place fits better than the place that leads to it.
 import type { ParsedQuestion } from './question.ts';
 import { followsFrom } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
@@ -62,7 +62,7 @@ interface PlaceStep {
   readonly unseen: number;
 }
 
-/** Seen places whose own page states that they follow the source. If that is unknown, they count half if a statement about them holds. */
+/** Seen places whose page states that they follow the source. Where that is unknown, a place counts half if a statement about it holds. */
 function tellFollowing({ all }: SeenPlaces, { at, source, fit }: PlaceStep, into: Map<string, FittingPlace>): void {
   for (const [url, sighting] of all) {
     const holds = sighting.holds[at] ?? [];

@@ -105,7 +105,7 @@ function linksOf({ places }: ParsedQuestion, page: ParsedPage): LinkView[] {
     });
 }
 
-/** The lines with the best-fitting labels, each cut in every way, and some others chosen by a hash of the question. */
+/** All spans of the lines with the best-fitting labels, and the first span of some other lines, which are chosen by a hash. */
 function answersOf(question: ParsedQuestion, page: ParsedPage): AnswerView[] {
   const lines = page.lines.map((line, at) => ({ line, asked: likeness(question.head.words, line.labelWords), at }));
   const best = Math.max(...lines.map(({ asked }) => asked));

@@ -187,7 +187,7 @@ class Demo:
                 trainer.kill()
                 trainer.wait()
                 self.record.kills += 1
-                self.view.note(f"the trainer is killed, behind step {step}")
+                self.view.note(f"the trainer was killed after step {step}")
             elif trainer.code not in (None, 0):
                 if failed_at == step:
                     raise trainer.failed()
@@ -199,7 +199,7 @@ class Demo:
                 raise up.failed()
 
     def _look(self, up: Program, scores: Program) -> int:
-        """Processes the output of the last half second, and returns the newest step."""
+        """Processes at most one score and one line of `up`, waiting up to half a second for the line, and returns the newest step."""
         self._take_score(scores)
         try:
             line = up.lines.get(timeout=0.5)

@@ -76,7 +76,7 @@ class Training:
             raise SystemExit(f"the weights of version {named['version']}, from which the run continues, have not been published")
         data = Path(unquote(urlsplit(named["uri"]).path)).read_bytes()
         if hashlib.sha256(data).hexdigest() != named["sha256"]:
-            raise SystemExit(f"{named['uri']} is not version {named['version']}: its hash is another")
+            raise SystemExit(f"{named['uri']} is not version {named['version']}: its hash differs")
         self.checkpoint = Checkpoint.of(load_weights(data))
 
     def keep(self, trainer: Trainer) -> None:

@@ -1,4 +1,4 @@
-"""The vocabulary: one token for each printable character except angle brackets, and one for each marker of a transcript.
+"""The vocabulary: padding, one token for each marker of a transcript, and one for each of `CHARACTERS`.
 
 Angle brackets occur only inside markers, so text and tokens determine each other: what the model wrote, sent back as a part of the next
 prompt, gives the same ids. A trainer of a real model cannot rely on that and uses the ids that the engine returned.
