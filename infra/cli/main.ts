@@ -5,6 +5,7 @@ import { asTyped } from './as-typed.ts';
 import { version } from '../app/version.ts';
 import type { CommandContext } from './context.ts';
 import { describeError, exitCodeForCommand } from './report-error.ts';
+import { outputTo } from './views/output.ts';
 
 const ABOUT = `Every turn of every rollout, from the tool call to the training step that learned from it.
 
@@ -82,16 +83,13 @@ function outputLoss(isService: boolean): (error: NodeJS.ErrnoException) => void 
 /** Runs the command line and ends the process with its exit code. `program` is the script that Node was started with. */
 export async function main(argv: readonly string[], program: string): Promise<void> {
   let exitCode = 0;
+  const [stdout, stderr] = [outputTo(process.stdout), outputTo(process.stderr)];
   const context: CommandContext = {
     env: process.env,
     program,
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-    bytes: (bytes) =>
-      new Promise((resolve) => {
-        if (process.stdout.write(bytes)) resolve();
-        else process.stdout.once('drain', resolve);
-      }),
+    out: stdout.text,
+    err: stderr.text,
+    bytes: stdout.bytes,
     terminal: process.stdout.isTTY,
     exit: (code) => {
       exitCode = code;
@@ -103,7 +101,7 @@ export async function main(argv: readonly string[], program: string): Promise<vo
     await (await buildProgram(context, argv)).parseAsync(argv, { from: 'user' });
   } catch (error) {
     const text = error instanceof CommanderError ? '' : describeError(error, process.env['TURNSTREAM_LOG_LEVEL'] === 'debug');
-    process.stderr.write(asTyped(text, process.env));
+    stderr.text(asTyped(text, process.env));
     exitCode = exitCodeForCommand(error);
   }
   await new Promise((resolve) => process.stdout.write('', resolve));

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { Logger } from '../../streams/core/ports.ts';
 import { logLinesTo, type LogLines } from './log-lines.ts';
+import { terminalJson } from './terminal-text.ts';
 
 /** Writes JSON lines to standard error, so that standard output has only the result of the command. */
 export function createLogger(options: { readonly level: string; readonly role: string }): Logger {
@@ -22,9 +23,16 @@ let lines: LogLines | undefined;
 /** Shared by all loggers of the process, so that it is flushed once. */
 function standardError(): LogLines {
   if (lines !== undefined) return lines;
-  const made = logLinesTo(2);
+  const made = process.stderr.isTTY ? forTerminal(logLinesTo(2)) : logLinesTo(2);
   process.on('exit', () => {
     made.flushSync();
   });
   return (lines = made);
 }
+
+const forTerminal = (made: LogLines): LogLines => ({
+  ...made,
+  write(line) {
+    made.write(terminalJson(line));
+  },
+});

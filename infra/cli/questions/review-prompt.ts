@@ -1,5 +1,6 @@
 // Shows the questions that await review, one at a time, in the terminal.
 import { createInterface } from 'node:readline';
+import { terminalText } from '../../telemetry/terminal-text.ts';
 import type { ReviewedQuestion } from './question-review.ts';
 import type { ReviewWord } from '../../../streams/questions/reviews.ts';
 
@@ -48,7 +49,7 @@ export async function runReviewPrompt({ input, output, waiting, say }: ReviewPro
   const show = (): boolean => {
     const [next] = left;
     if (next === undefined) return false;
-    output.write(`\n${left.length} to go\n${renderReview(next)}`);
+    output.write(terminalText(`\n${left.length} to go\n${renderReview(next)}`));
     lines.prompt();
     return true;
   };

@@ -1,6 +1,7 @@
 // Shows the progress of a running `up`: repaints one block in a terminal; otherwise writes one JSON object per line for each event and each
 // completed step.
 import type { FleetProgress } from '../../app/fleet/progress.ts';
+import { terminalText } from '../../telemetry/terminal-text.ts';
 import { progressFields, renderProgress } from './progress-view.ts';
 
 export interface Reporter {
@@ -25,7 +26,7 @@ export function terminalReporter(options: ReporterOptions & { readonly columns: 
   const paint = (): void => {
     const lines = renderProgress(options.progress.snapshot(), options.columns(), options.signIn?.());
     const up = painted === 0 ? '' : `\u001b[${painted}A`;
-    options.out(`${up}\u001b[0J${lines.map((line) => `${line}\n`).join('')}`);
+    options.out(`${up}\u001b[0J${lines.map((line) => `${terminalText(line)}\n`).join('')}`);
     painted = lines.length;
   };
   paint();

@@ -101,7 +101,8 @@ function reporterOf(context: CommandContext, config: Config, view: ReporterOptio
     },
   });
   const columns = (): number => process.stdout.columns || 100;
-  const reporter = terminal ? terminalReporter({ ...view, columns, signIn: link.text }) : linesReporter(view);
+  const paint = (text: string): void => void process.stdout.write(text);
+  const reporter = terminal ? terminalReporter({ ...view, out: paint, columns, signIn: link.text }) : linesReporter(view);
   return {
     close: () => {
       reporter.close();

@@ -1,4 +1,5 @@
 // One progress line on standard error: repainted in a terminal, otherwise printed at intervals as a line of its own.
+import { terminalText } from '../../telemetry/terminal-text.ts';
 
 export interface ProgressLine {
   /** Shows the text, unless another one was shown a moment ago. */
@@ -27,7 +28,7 @@ export function createProgressLine(target: ProgressTarget, now: () => number = (
       if (now() - shownMs < everyMs) return;
       shownMs = now();
       open = terminal;
-      target.write(terminal ? `\r\u001b[K${text.slice(0, (target.columns ?? COLUMNS) - 1)}` : `${text}\n`);
+      target.write(terminal ? `\r\u001b[K${terminalText(text.slice(0, (target.columns ?? COLUMNS) - 1))}` : `${text}\n`);
     },
     end() {
       if (open) target.write('\r\u001b[K');
