@@ -4,7 +4,7 @@ import type { EventDecoder, EventRead, Following, LogBatch, LogReader, LogRecord
 import { ofRun } from '../../streams/core/read-log.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
-import type { EventType } from '../../schemas/generated/events.ts';
+import type { EventType, WorkerHeartbeat } from '../../schemas/generated/events.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -25,8 +25,8 @@ export interface RolloutFeed {
 
 /** What the feed reports about workers. */
 interface LifeSigns {
-  /** A worker's sign of life was folded, with its timestamp. */
-  heard(workerId: string, timestampMs: number): void;
+  /** A worker's sign of life was folded, with its timestamp; a heartbeat lists what runs, as `<trajectory>/<attempt>`. */
+  heard(workerId: string, sign: { readonly timestampMs: number; readonly running?: ReadonlySet<string> }): void;
   /** The state has caught up with the log for the first time. */
   live(): void;
 }
@@ -91,9 +91,14 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
   if (!read.ok || !isRollout(read.value)) return;
   const { value } = read;
   if (value.event.run_id !== deps.state.runId) return;
-  if (value.type === 'WorkerHeartbeat' || value.type === 'TrajectoryStarted') deps.signs.heard(value.event.worker_id, record.timestampMs);
+  const { timestampMs } = record;
+  if (value.type === 'TrajectoryStarted') deps.signs.heard(value.event.worker_id, { timestampMs });
+  if (value.type === 'WorkerHeartbeat') deps.signs.heard(value.event.worker_id, { timestampMs, running: listedIn(value.event) });
   foldRollout(deps.state, value, record);
 }
+
+const listedIn = ({ running }: Pick<WorkerHeartbeat, 'running'>): ReadonlySet<string> =>
+  new Set(running.map(({ trajectory_id: id, attempt }) => `${id}/${attempt}`));
 
 /**
  * Folds the records from an offset on. The headers of a record in an open group are not checked: decoding shows whether it belongs to this

@@ -94,9 +94,9 @@ async function bringUp(
     },
   });
   const signs = {
-    heard(workerId: string, timestampMs: number): void {
-      liveness.heard(workerId, { nowMs: listening.now(), timestampMs });
-      clocks.note(workerId, timestampMs, deps.clock.monotonic());
+    heard(workerId: string, sign: { readonly timestampMs: number; readonly running?: ReadonlySet<string> }): void {
+      liveness.heard(workerId, { ...sign, nowMs: listening.now() });
+      clocks.note(workerId, sign.timestampMs, deps.clock.monotonic());
     },
     live(): void {
       liveness.live(listening.now());

@@ -53,8 +53,8 @@ async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
     },
     rollouts: events,
     signs: {
-      heard(workerId, timestampMs) {
-        liveness.heard(workerId, { nowMs: performance.now(), timestampMs });
+      heard(workerId, sign) {
+        liveness.heard(workerId, { ...sign, nowMs: performance.now() });
       },
       live: () => undefined,
     },

@@ -108,3 +108,62 @@ describe('an attempt with an unusable end', () => {
     expect(FINAL.has(reason)).toBe(status === 'refused');
   });
 });
+
+describe('an attempt that its worker no longer lists', () => {
+  const WORKER = 'w-0';
+  const listing = (nowMs: number, ...running: readonly string[]) => ({ ...sign(nowMs), running: new Set(running) });
+
+  function running(): { readonly state: RunState; readonly liveness: Liveness } {
+    const { state, liveness } = claimed();
+    foldRollout(state, { type: 'TrajectoryStarted', event: { ...started({ trajectory: 'g.0' }), worker_id: WORKER } }, place);
+    liveness.heard(WORKER, sign(0));
+    expect(told(liveness, state, 0)).toEqual([]);
+    return { state, liveness };
+  }
+
+  it('is given up after the silence, although its worker is heard', () => {
+    const { state, liveness } = running();
+    liveness.heard(WORKER, listing(100, 'g.0/0'));
+    expect(told(liveness, state, 100)).toEqual([]);
+    for (const nowMs of [500, 900, 1_100]) liveness.heard(WORKER, listing(nowMs, 'g.1/0', 'g.0/1'));
+    expect(told(liveness, state, 100 + SILENCE_MS)).toEqual([]);
+    expect(told(liveness, state, 101 + SILENCE_MS)).toEqual(['silent']);
+    expect(told(liveness, state, 101 + SILENCE_MS)).toEqual(['silent']);
+  });
+
+  it('goes on while it is listed', () => {
+    const { state, liveness } = running();
+    for (let nowMs = 500; nowMs < 10 * SILENCE_MS; nowMs += 500) {
+      liveness.heard(WORKER, listing(nowMs, 'g.0/0'));
+      expect(told(liveness, state, nowMs)).toEqual([]);
+    }
+  });
+
+  it('goes on after a single heartbeat that may be older than it', () => {
+    const { state, liveness } = running();
+    liveness.heard(WORKER, listing(500));
+    liveness.heard(WORKER, sign(1_500));
+    expect(told(liveness, state, 2_000)).toEqual([]);
+    liveness.heard(WORKER, listing(2_100, 'g.0/0'));
+    expect(told(liveness, state, 2_200)).toEqual([]);
+    liveness.heard(WORKER, listing(2_900));
+    expect(told(liveness, state, 3_500)).toEqual([]);
+  });
+
+  it('has a new deadline when the trainer could not hear meanwhile', () => {
+    const { state, liveness } = running();
+    for (const nowMs of [400, 800]) liveness.heard(WORKER, listing(nowMs));
+    liveness.live(900);
+    for (const nowMs of [1_000, 1_400, 1_800]) liveness.heard(WORKER, listing(nowMs));
+    expect(told(liveness, state, 900 + SILENCE_MS)).toEqual([]);
+    expect(told(liveness, state, 901 + SILENCE_MS)).toEqual(['silent']);
+  });
+
+  it('goes on if its worker sends no heartbeats, as those of other programs may not', () => {
+    const { state, liveness } = running();
+    for (let nowMs = 500; nowMs < 5_000; nowMs += 500) {
+      liveness.heard(WORKER, sign(nowMs));
+      expect(told(liveness, state, nowMs)).toEqual([]);
+    }
+  });
+});

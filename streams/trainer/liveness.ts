@@ -34,11 +34,25 @@ export interface Liveness {
   expired(state: RunState, nowMs: number): readonly Expiry[];
 }
 
+interface SeenRunning {
+  readonly sinceMs: number;
+  /** When its worker last listed it, or when it was first seen as running. */
+  readonly listedMs: number;
+  /** Heartbeats of its worker until then. */
+  readonly heartbeats: number;
+}
+
 /** Since when attempts have been seen as claimed but not started, and as running. */
 interface SeenAttempts {
   readonly claimed: Map<string, number>;
-  readonly running: Map<string, number>;
+  readonly running: Map<string, SeenRunning>;
 }
+
+/**
+ * A worker lists an attempt until the log has acknowledged its end, so an attempt that it no longer lists has ended, and the log has lost
+ * the end. The content of a heartbeat may be older than the attempt, but only that of one.
+ */
+const UNLISTED_HEARTBEATS = 2;
 
 interface LivenessCheck {
   readonly nowMs: number;
@@ -80,11 +94,22 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
 
   function ofRunning(trajectory: Trajectory, attempt: Attempt, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
     const key = keyOf(trajectory);
-    const runningMs = since.running.get(key) ?? nowMs;
-    seen.running.set(key, runningMs);
+    const running = seenRunning(key, attempt.workerId, nowMs);
+    seen.running.set(key, running);
     const heard = Math.max(workers.lastHeard(attempt.workerId), liveSince ?? nowMs);
     if (nowMs - heard > silenceMs || workers.isReplaced(attempt.workerId, nowMs)) return 'silent';
-    return nowMs - runningMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
+    const unlisted = (workers.lastHeartbeat(attempt.workerId)?.count ?? 0) - running.heartbeats;
+    if (unlisted >= UNLISTED_HEARTBEATS && nowMs - running.listedMs > silenceMs) return 'silent';
+    return nowMs - running.sinceMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
+  }
+
+  function seenRunning(key: string, workerId: string, nowMs: number): SeenRunning {
+    const before = since.running.get(key);
+    const heartbeat = workers.lastHeartbeat(workerId);
+    if (before !== undefined && heartbeat?.running.has(key) === false) return before;
+    // the log may have been folded beyond the time of this check
+    const listedMs = Math.max(nowMs, workers.lastHeard(workerId));
+    return { sinceMs: before?.sinceMs ?? nowMs, listedMs, heartbeats: heartbeat?.count ?? 0 };
   }
 
   function reasonFor(trajectory: Trajectory, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
@@ -100,7 +125,10 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
       liveSince = nowMs;
       // listening time goes back by the length of an interruption, so times from within it may be later than now
       workers.clear();
-      since = { claimed: new Map(), running: new Map([...since.running].map(([key, atMs]) => [key, Math.min(atMs, nowMs)])) };
+      const running = [...since.running].map(
+        ([key, { sinceMs }]) => [key, { sinceMs: Math.min(sinceMs, nowMs), listedMs: nowMs, heartbeats: 0 }] as const,
+      );
+      since = { claimed: new Map(), running: new Map(running) };
     },
     claimed(offsets) {
       claims = offsets;

@@ -18,7 +18,7 @@ export const rolloutView = {
     ...(['status', 'reward', 'f1', 'em', 'format_ok', 'turns', 'tool_calls', 'completion_tokens', 'started_at', 'finished_at'] as const),
   ],
   RewardAttached: ['run_id', 'group_id', 'trajectory_id', 'attempt', 'turn', 'name', 'value', 'identifier'],
-  WorkerHeartbeat: ['run_id', 'worker_id'],
+  WorkerHeartbeat: ['run_id', 'worker_id', 'running'],
 } as const;
 
 type RolloutView = typeof rolloutView;
