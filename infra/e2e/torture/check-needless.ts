@@ -133,7 +133,7 @@ function wasTaken(
   found: CheckedExpiry,
 ): boolean {
   if (touched.has(group)) return true;
-  if (reason === 'lost_claim') return wasStruck(found, ['broker']);
+  if (reason === 'lost_claim') return wasStruck(found, ['broker']) || wasNoticedLate(found);
   if (reason !== 'lost_request' && reason !== 'question_gone') return false;
   return !facts.tasks.some(
     ({ read: { type, event } }) => type === 'TrajectoryRequested' && event.trajectory_id === id && event.attempt === attempt,
@@ -174,6 +174,18 @@ function ranTooLong({ facts, histories }: Case, event: ExpiryFact['event'], { gi
 
 /** How long after a fault a decision made during the fault may still be written. */
 const LATE_MS = 10_000;
+
+/** A broker was killed, and before the lost claim could be noticed, a fault of the trainer gave it a new deadline. */
+function wasNoticedLate({ given, witness }: CheckedExpiry): boolean {
+  const wait = witness.silenceMs + LATE_MS;
+  const ofTrainer = witness.strikes.filter(({ kind, target }) => target === 'trainer' && kind !== 'clock');
+  return witness.strikes
+    .filter(({ kind, target, fromMs }) => kind === 'kill' && target === 'broker' && fromMs <= given.toMs)
+    .some((kill) => {
+      const restarts = ofTrainer.filter(({ fromMs }) => fromMs >= kill.fromMs && fromMs <= kill.toMs + wait);
+      return restarts.some(({ toMs }) => toMs + wait >= given.fromMs);
+    });
+}
 
 /** A recent fault that was long enough to silence the worker. A clock jump silences nobody. */
 function wasStruck({ given, witness }: CheckedExpiry, targets: readonly string[]): boolean {

@@ -81,6 +81,14 @@ describe('an attempt that was given up', () => {
     ],
     ['as a lost claim, although no fault hit its worker', { reason: 'lost_claim', records: [] }],
     ['before it began', { reason: 'lost_claim', records: [recordAt(65_000)] }],
+    [
+      'as a lost claim, long after a broker was killed',
+      { reason: 'lost_claim', records: [], strikes: [strike('kill', 'broker', [40_000, 40_000])] },
+    ],
+    [
+      'as a lost claim, long after the trainer was killed',
+      { reason: 'lost_claim', records: [], strikes: [strike('kill', 'trainer', [50_000, 50_000])] },
+    ],
   ])('counts as given up in vain: %s', (_why, story) => {
     expect(judged(story)).toEqual({ cause: 'needless', needless: 1 });
   });
@@ -100,6 +108,15 @@ describe('an attempt that was given up', () => {
       'a broker went down with the answer to its claim',
       'struck',
       { reason: 'lost_claim', records: [], strikes: [strike('kill', 'broker', [52_000, 52_000])] },
+    ],
+    [
+      'a broker went down with the answer to its claim, and the trainer restarted before it noticed',
+      'struck',
+      {
+        reason: 'lost_claim',
+        records: [],
+        strikes: [strike('kill', 'broker', [40_000, 40_000]), strike('kill', 'trainer', [50_000, 50_000])],
+      },
     ],
     ['its time was over', 'overdue', { reason: 'wall_clock', records: [recordAt(20_000)], heartbeats: alive }],
   ])('does not count as given up in vain: %s', (_why, cause, story) => {
