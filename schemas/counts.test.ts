@@ -1,4 +1,4 @@
-// Invalid counts in every event and record that has one.
+// Negative counts, in each field of an event that holds a count and in policy spans.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countCheckOf, COUNTS } from './counts.ts';
@@ -6,7 +6,7 @@ import { countCheckOf, COUNTS } from './counts.ts';
 const names = [...COUNTS];
 
 describe('a check of counts', () => {
-  it('refuses an event with one negative count, whichever it is, and takes every other', () => {
+  it('refuses an event with a negative count, whichever it is, and accepts all others', () => {
     const counts = fc.record(Object.fromEntries(names.map((name) => [name, fc.integer({ min: -2, max: 5 })])), { requiredKeys: [] });
     fc.assert(
       fc.property(counts, (event) => {

@@ -92,7 +92,7 @@ describe('a layout', () => {
     expect(layoutBetween(schemaOf(field('a', 'int')), schemaOf(field('a', 'long')))).toBeUndefined();
   });
 
-  it('gives each function its value, whichever fields are at the value that does not have to be read', () => {
+  it('gives each function its value, except that an `unset` value may be skipped', () => {
     const schema = record(...Array.from({ length: 6 }, () => 'string'));
     const layout = layoutOf(JSON.stringify(schema));
     const texts = fc.array(fc.constantFrom('', '', 'no', 'text'), { minLength: 6, maxLength: 6 });

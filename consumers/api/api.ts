@@ -30,7 +30,7 @@ export interface ApiDeps {
   readonly store: Store;
   readonly log: LogReader;
   readonly events: EventReader;
-  /** Undefined when a registry of Confluent's is configured: then /registry is not served. */
+  /** Undefined when a Confluent registry is configured: then /registry is not served. */
   readonly registry: SchemaRegistry | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;

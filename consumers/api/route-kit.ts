@@ -26,7 +26,7 @@ const tablesOfOtherRuns = ['tasks', 'trajectory_starts', 'turns', 'trajectories'
 
 /** Throws NOT_FOUND when no table has the run. */
 export async function assertRun(store: Store, run: string): Promise<void> {
-  // most runs have a ledger, and one table is found sooner than all
+  // most runs have a ledger, and reading one table is faster than reading all
   if (await hasRun(store, ['run_events'], run)) return;
   if (!(await hasRun(store, tablesOfOtherRuns, run))) throw notFound('run', run);
 }
@@ -40,7 +40,7 @@ async function hasRun(store: Store, tables: readonly string[], run: string): Pro
 export const notFound = (what: string, id: string | number): PlatformError =>
   new PlatformError('NOT_FOUND', `reading ${what} ${id}: there is none of that name`);
 
-/** An empty first page of an unknown run is NOT_FOUND; of a known run it is an empty page. */
+/** Returns the page, or throws NOT_FOUND when it is empty because no table has the run. */
 export async function pageOfRun<Row>(store: Store, run: string, page: Promise<ListPage<Row>>): Promise<ListPage<Row>> {
   const read = await page;
   if (read.items.length === 0) await assertRun(store, run);

@@ -43,7 +43,7 @@ describe('slices', () => {
     );
   });
 
-  it('bind their keys, and the lowest and highest trajectory in byte order', () => {
+  it('have parameters for the keys that delimit them, and for the lowest and highest trajectory in byte order', () => {
     const units = [
       { ...unitOf(1, 1, 1), low: 'g-2.0', high: 'g-2.9' },
       { ...unitOf(2, 1, 1), low: 'g-10.0', high: 'g-\u00e9.1' },

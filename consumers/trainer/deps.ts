@@ -62,7 +62,7 @@ export interface TrainerDeps {
   readonly index?: RunIndex;
   /** Consumer groups: this trainer's committed offsets, and the workers of the run. */
   readonly groups: { readonly trainer: string; readonly workers: string };
-  /** Undefined when the trainer does not make the policy of the run: then it collects, and makes no steps. */
+  /** Undefined when this process does not train: an external trainer does, or the run only collects batches. */
   readonly learner: Learner | undefined;
   /** Set for a run with an external trainer, which has no learner. */
   readonly external?: ExternalDeps;
@@ -128,9 +128,9 @@ export interface Loop {
   training: BatchInTraining | undefined;
   waitedSinceMs: number;
   lastPlanMs: number;
-  /** Listening time of the last check for attempts to give up. */
+  /** Listening time of the last check for expired attempts. */
   lookedUpTo: number;
-  /** A check for attempts to give up is due. */
+  /** A check for expired attempts is due. */
   lookDue: boolean;
   /** Partitions of `tasks` for which a start offset of the workers was committed; undefined before the first check. */
   placed: Set<number> | undefined;

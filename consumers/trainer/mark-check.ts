@@ -1,5 +1,5 @@
-// Checks, as `rollouts` is read further, that the log still holds what was folded. After a start, the mark of each partition must appear
-// unchanged; later, a mark is looked up when the leader of its partition has changed.
+// Checks, as `rollouts` is read further, that the log still holds what was folded. After a start, the mark of each partition (its last
+// folded record) must appear unchanged; later, a mark is looked up when the leader of its partition has changed.
 import type { LogBatch, LogReader } from '../../streams/core/ports.ts';
 import type { RecordMark, RunState } from '../../streams/run/run-state.ts';
 import { cutError, isStillThere } from './cut-log.ts';

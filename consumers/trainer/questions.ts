@@ -1,6 +1,6 @@
 // The training questions of a run: every accepted question of the dataset's train split, in admission order. The order depends on all
-// questions ever accepted; if a human has rejected the question of an admission by then, the admission uses another one, so that a verdict
-// does not move the others.
+// questions ever accepted, including those that a human has rejected since: an admission whose question has been rejected uses another
+// one, so that a verdict does not change the questions of the other admissions.
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Position } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';

@@ -9,9 +9,10 @@ import { architecture, madeRun, openWith, replayed, setUpReplay } from './replay
 
 setUpReplay();
 
-/** The same log with some records changed at the same offsets; a `forged ledger` has a valid chain again. */
+/** Where records are changed; a `forged ledger` is `training` with a chain that is valid again. */
 type ForgedTopic = 'rollouts' | 'training' | 'policies' | 'forged ledger';
 
+/** The same log with some records changed at the same offsets. */
 function changed(log: MemoryLog, place: ForgedTopic, change: (value: DecodedEvent) => DecodedEvent | undefined): MemoryLog {
   const forged = place === 'forged ledger';
   const topic = forged ? 'training' : place;

@@ -53,7 +53,7 @@ export function recordedWorkerSettings(recorded: Pick<RunStarted, 'settings'>): 
 
 /**
  * Addresses are recorded for evaluations and not compared: a server may move, and machines may reach it at different ones. The hash of a
- * module is compared if both sides know it: older versions did not record it, and a trainer may run where the module is not.
+ * module is compared if both sides know it: older releases did not record it, and a trainer may run where the module is not.
  */
 function isCompared(name: string, sides: readonly Readonly<Record<string, unknown>>[]): boolean {
   if (name.endsWith('Url')) return false;
@@ -86,7 +86,7 @@ function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSetting
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Empty for entries from versions that did not record settings. */
+/** Empty for entries from releases that did not record settings. */
 function recordOf({ settings }: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(settings);

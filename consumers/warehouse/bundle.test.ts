@@ -39,7 +39,7 @@ describe('a token', () => {
     expect(tokenOf({ topic: 'rollouts', bounds: [{ partition: 2, min: 5, max: 9 }], entries }, 'turns')).toBe('rollouts-2-5-9-4_17-turns');
   });
 
-  it('differs for records of other times at the same offsets, but not by the order of the records', () => {
+  it('depends on the timestamps of the records at its offsets, but not on their order', () => {
     const bounds = [{ partition: 2, min: 5, max: 9 }];
     const token = (...times: readonly number[]) => tokenOf({ topic: 'rollouts', bounds, entries: stamped(...times) }, 'turns');
     expect(token(4, 11, 17)).toBe(token(17, 11, 4));

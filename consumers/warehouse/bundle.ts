@@ -107,7 +107,7 @@ interface TopicRanges<E extends RangeEntry> {
   bytes: number;
 }
 
-/** Bundles the ranges of each topic in order, as long as their sum stays below the limits of one range. */
+/** Bundles the ranges of each topic in order, as long as their sum stays within the limits of one range. */
 export function bundled<E extends RangeEntry>(
   ranges: readonly PartitionRange<E>[],
   limits: Pick<Limits, 'records' | 'bytes'>,

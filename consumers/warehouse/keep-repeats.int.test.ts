@@ -1,4 +1,4 @@
-// Checks the views of repeated rows against the simplest way to find them, at any progress of the keeper.
+// Checks the views of repeated rows against the simplest way to find them, however far the keeper has come.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';

@@ -9,7 +9,7 @@ interface Step {
 
 const steps = (run: string, count: number): Step[] => Array.from({ length: count }, (_, at) => ({ run_id: run, step: at + 1 }));
 
-/** Steps of the run `cut` stay incomplete for ever, all others are complete. */
+/** Steps of the run `cut` stay incomplete forever; all others are complete. */
 function fakeStore(open: readonly Step[]) {
   const kept = new Set<string>();
   const key = ({ run_id, step }: Step): string => `${run_id}/${step}`;

@@ -73,7 +73,7 @@ export class OutOfRangeWorld {
 
   end = async (partition: number): Promise<number> => (await this.log.reader().bounds('rollouts'))[partition]!.end;
 
-  /** Waits until everything storable of the partitions is committed. */
+  /** Waits until the end of these partitions of rollouts, and of every other topic, is committed. */
   async drained(partitions = [0, 1, 2]): Promise<void> {
     await eventually(async () => {
       for (const partition of partitions) expect(Math.max(await this.committed(partition), 0)).toBe(await this.end(partition));

@@ -136,7 +136,7 @@ async function inWorld(play: (world: KafkaWarehouse) => Promise<void>): Promise<
 const filled = ['runs', 'evaluations', 'dead_letters', 'tool_calls', 'tool_health', 'staleness_by_step', ...tableNames];
 
 describe('exactly once', () => {
-  it('survives kill -9 before and after each of its effects, and then has rows in every view', async () => {
+  it('survives kill -9 before and after its effects, and then has rows in every view', async () => {
     await inWorld(async (world) => {
       await world.append(600, 1);
       for (const topic of warehouseTopics) await world.kafka.appendRaw(topic, [{ key: 'k', value: Buffer.from(`bad on ${topic}`) }]);
@@ -230,7 +230,7 @@ describe('offsets', () => {
         log: world.kafka.reader(),
         offsets: { ...world.kafka.offsets, set: world.kafka.setOffsets },
       };
-      // The log has grown past the offset meanwhile: only the commit shows that records are missing.
+      // The log has grown past that offset meanwhile; a commit beyond its end shows again that records are missing.
       await world.kafka.setOffsets(world.group, [{ topic: 'rollouts', partition: 1, offset: 1_000_000 }]);
       const found = await survey(deps);
       expect(found.filter((one) => one.mend !== undefined)).toMatchObject([{ topic: 'rollouts', partition: 1, state: 'tail-cut' }]);

@@ -1,4 +1,4 @@
-// Fills tables as a service does: `turnstream load` writes turns to the log, the sink stores them, and each run gets a ledger.
+// Fills tables through the log: `turnstream load` writes turns, and the sink stores them. The ledger of each run is inserted directly.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { say, type BenchSite } from './local-bench.ts';
 import { whole } from './report.ts';

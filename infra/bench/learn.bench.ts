@@ -65,7 +65,7 @@ interface SwappablePolicy {
   publish(bytes: Buffer): void;
 }
 
-/** Versions as a worker sees them: the last few, with a newest one that may lag. */
+/** Versions as a worker has them: the last few, of which an attempt may use one that is not the newest. */
 function createVersions(): SwappablePolicy {
   const scorers: Scorer[] = [];
   let newest = -1;

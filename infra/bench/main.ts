@@ -1,4 +1,4 @@
-// `npm run bench <name> [flags]`: one bench per process, because a second one would profit from a warm process.
+// `npm run bench <name> [-- flags]`: one bench per process, because a second one would profit from a warm process.
 import { readdirSync } from 'node:fs';
 
 const here = new URL('.', import.meta.url);

@@ -23,13 +23,14 @@ export const numberIn =
 /** A run id. */
 export function runSlug(raw: string): string {
   const id = parseRunId(raw);
-  if (id === undefined) throw new InvalidArgumentError('It must be a slug: lower-case letters, digits and hyphens, at most 63.');
+  if (id === undefined) throw new InvalidArgumentError('It must be a slug: lower-case letters, digits and hyphens, at most 63 characters.');
   return id;
 }
 
 /** The name of a question set. */
 export function datasetSlug(raw: string): string {
-  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(raw)) throw new InvalidArgumentError('It must be a slug: lower-case letters, digits, - and _.');
+  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(raw))
+    throw new InvalidArgumentError('It must be a slug: lower-case letters, digits, - and _, at most 63 characters.');
   return raw;
 }
 

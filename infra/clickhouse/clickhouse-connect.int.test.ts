@@ -1,5 +1,5 @@
-// Python's clickhouse-connect with the embedded store. Requires python3 with pip; fails where it cannot be installed, so that a machine
-// without it does not pass by accident.
+// Python's clickhouse-connect with the embedded store. Requires python3 with pip; fails where the package cannot be installed, so that a
+// machine without it does not pass by accident.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

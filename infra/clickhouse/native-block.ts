@@ -21,7 +21,7 @@ interface KnownColumn extends NamedColumn {
   readonly kind: ColumnEncoding;
 }
 
-/** Their records of 2 kB fit in the cache of a processor core. */
+/** The records of so many rows, 2 kB each, fit in the cache of a processor core. */
 const ROWS_AT_ONCE = 256;
 
 /** The server builds the dictionary of a LowCardinality column itself. */
@@ -30,7 +30,7 @@ const sentAs = (type: string): string => type.replace(/LowCardinality\((\w+)\)/g
 export interface NativeBlock {
   /** Its bytes, page by page. */
   readonly parts: Iterable<Buffer>;
-  /** Returns the pages to the pool, when they are no longer read. */
+  /** Returns the pages to the pool; call it when they are no longer read. */
   readonly release: () => void;
 }
 

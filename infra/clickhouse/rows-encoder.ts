@@ -11,7 +11,7 @@ export interface EncodedRows {
   readonly columns: readonly string[] | undefined;
   /** Generated piece by piece, so that a large batch does not block the event loop for long. */
   readonly parts: Iterable<Buffer>;
-  /** Releases the memory of the parts, when they are no longer read. */
+  /** Releases the memory of the parts; call it when they are no longer read. */
   readonly release: () => void;
 }
 

@@ -21,7 +21,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
     shape: 'a host name in lower case, without a port',
-    help: 'Host names of the API, such as that of a reverse proxy, comma separated. Requests with another Host header are refused, except with a name of this machine (localhost) and, if the API listens beyond loopback, with an IP address. Unset and beyond loopback: the Host header is not checked.',
+    help: 'Host names of the API, such as that of a reverse proxy, comma separated. Requests with any other Host header are refused, unless it is a name of this machine (localhost) or, if the API listens beyond loopback, an IP address. Unset and beyond loopback: the Host header is not checked.',
   },
   apiPublicUrl: {
     env: 'TURNSTREAM_API_PUBLIC_URL',

@@ -135,7 +135,7 @@ export const llmDescriptors = {
     env: 'TURNSTREAM_LLM_ENGINE',
     kind: 'text',
     fallback: '',
-    help: 'Name and version of the inference engine, such as vllm/0.11.0, recorded with every turn. Empty: the system_fingerprint of the answer.',
+    help: 'Name and version of the inference engine, such as vllm/0.11.0, recorded with every turn. Empty: the system_fingerprint of the response.',
   },
   llmExtra: {
     env: 'TURNSTREAM_LLM_EXTRA',
@@ -143,7 +143,7 @@ export const llmDescriptors = {
     fallback: '{}',
     pattern: /^\{.*\}$/s,
     shape: 'a JSON object',
-    help: 'Additional fields of each request, as a JSON object; they replace ours, and null removes a field.',
+    help: 'Additional fields of each request, as a JSON object; they override the fields that turnstream sets, and null removes a field.',
   },
   llmVersionFrom: {
     env: 'TURNSTREAM_LLM_VERSION_FROM',

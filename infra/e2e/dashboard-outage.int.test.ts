@@ -1,4 +1,4 @@
-// What the pages do while the API is away for half a minute and the log goes on.
+// What the pages do while the API is down for half a minute and events are still written to the log.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { LONG_TURNS, longRun, longTrajectory } from '../testing/dashboard-world.ts';
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
     await journey.world.log.writer().append([outgoing('StepCompleted', event)]);
   }
 
-  it('says so, keeps what it shows, and goes on by itself without gap or double', async () => {
+  it('says so, keeps what it shows, and resumes by itself without gaps or duplicates', async () => {
     const tabs = new Map(await Promise.all(paths.map(open)));
     const of = (path: string): Page => tabs.get(path) ?? journey.page;
     await untilWhole(of(overview));

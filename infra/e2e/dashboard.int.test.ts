@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
   });
 
   it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory, `${trajectory}?view=transcript&turn=15000`])(
-    'asks for at most six answers at %s, each once',
+    'sends at most six API requests at %s, and none of them twice',
     async (path) => {
       const asked: string[] = [];
       journey.page.on('request', (request) => {
@@ -228,7 +228,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.barriers()).toEqual([]);
   });
 
-  it('selects the turn that arrives at the top of a transcript, to where the reader has scrolled', async () => {
+  it('selects the turn that loads at the top of a transcript if the reader has scrolled up to there', async () => {
     await open(`${trajectory}?view=transcript&turn=15000`);
     const { page } = journey;
     const arrival = deferred();
@@ -311,7 +311,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     const row = journey.page.locator('[aria-label=Difference] tr', { hasText: 'avg f1' });
     await row.locator('td', { hasText: 'more' }).waitFor();
     expect(await row.locator('td').nth(3).innerText()).toBe('+0.4');
-    await journey.page.getByText('100 questions of both').waitFor();
+    await journey.page.getByText('100 questions in both').waitFor();
     expect(await journey.barriers()).toEqual([]);
   });
 

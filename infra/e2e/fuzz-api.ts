@@ -2,7 +2,7 @@
 // schemathesis generates valid and invalid requests from the OpenAPI document of a running API, half of the rounds with existing names,
 // until the number is reached or the time is over; a seed reproduces the requests. Exits with 1 when there were too few requests, or when
 // any response was a 5xx according to the API's own metrics: that includes requests that schemathesis did not consider failed. The endless
-// live stream is left out. It writes schemas to /registry: run it only against a disposable turnstream.
+// live stream is left out. The requests write schemas to /registry: run this only against a disposable turnstream.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -146,7 +146,7 @@ const failed = [...now.failures]
 for (const [what, count] of failed) say(`FAILED ${what}: ${count} times; the log of the API has each under its request id`);
 const bad = failed.reduce((sum, [, count]) => sum + count, 0);
 const seconds = Math.round((Date.now() - began) / 1_000);
-say(`${requests} requests in ${seconds} s, ${bad} answers of 500 or above${requests < wanted ? `; ${wanted} were wanted` : ''}`);
+say(`${requests} requests in ${seconds} s, ${bad} responses with status 500 or above${requests < wanted ? `; ${wanted} were wanted` : ''}`);
 if (flags.out !== undefined) {
   const result = { at: new Date().toISOString(), seed: Number(flags.seed), requests, seconds, serverErrors: bad, routes: now.routes };
   writeFileSync(flags.out, `${JSON.stringify(result, null, 2)}\n`);

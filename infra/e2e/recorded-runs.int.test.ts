@@ -1,4 +1,4 @@
-// Runs that no trainer of turnstream made: external trajectories, and those of a load. They appear wherever runs appear.
+// Runs that no trainer of turnstream made: external trajectories, and those of a synthetic load. They appear wherever runs appear.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { charts } from '../cli/plot/charts.ts';
 import { readRecordedCurves } from '../../consumers/curves/recorded-curves.ts';
@@ -169,7 +169,7 @@ describe('a run that was not trained here', () => {
     expect(await statusOf(`/v1/runs/${loaded}/cost?purpose=fun`)).toBe(400);
   });
 
-  it('is in the terminal, alone and in the list', async () => {
+  it('is shown in the terminal, alone and in the list', async () => {
     const runs = await listRuns(world.store);
     expect(idsOf(runs as unknown as JsonObject[])).toEqual([agent, torn, storyRun, loaded].sort());
     expect(runs.find(({ run_id: id }) => id === agent)).toMatchObject({ state: 'recorded', steps: 0, reward_last: null, attempts: 10 });

@@ -4,7 +4,7 @@ import { migrate } from '../clickhouse/migrate.ts';
 import { startTestStore } from '../testing/store.ts';
 import { sweepNames, unknownTakersOfLambdas } from '../testing/sql-sweep.ts';
 
-/** False when a name was allowed that is on no list. */
+/** False when a name that is on no list was allowed, or a function takes a lambda that the sandbox does not recognize. */
 export async function sweepAll(say: (text: string) => void): Promise<boolean> {
   const engine = await startTestStore();
   const store = connectStore({ url: engine.url, database: 'turnstream' });

@@ -59,7 +59,7 @@ function limit(limiter: RateLimiter, caller: string): void {
   const waitMs = limiter.take(caller);
   if (waitMs === 0) return;
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  throw new PlatformError('RATE_LIMITED', `counting the requests of this ${caller}: too many; try again in ${retryAfterSeconds} s`, {
+  throw new PlatformError('RATE_LIMITED', `counting the requests of ${caller}: too many; try again in ${retryAfterSeconds} s`, {
     context: { retryAfterSeconds },
   });
 }

@@ -139,7 +139,7 @@ describe('the cache', () => {
   it.each([
     [60, 600],
     [4_000, 10_000],
-  ])('keeps an answer that took %d ms for %d ms', (tookMs, keptMs) => {
+  ])('when the read took %d ms, keeps its answer for %d ms', (tookMs, keptMs) => {
     let now = 0;
     const cache = cacheWith({ freshMs: 100, maxBytes: 1_000, now: () => now });
     const end = cache.begin('/a');

@@ -1,4 +1,4 @@
-// Health endpoints: /healthz says that the process is alive, the state of each dependency, and what every role of the same supervisor does.
+// Health endpoints: /healthz shows that the process is alive, the state of each dependency, and what every role of its supervisor does.
 // /readyz is 200 only when all dependencies answer and every role is ready; otherwise it says which of them waits for what.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -94,7 +94,7 @@ export function addHealthRoutes(app: FastifyInstance, sources: HealthSources): v
       schema: {
         tags,
         operationId: 'getHealth',
-        summary: 'Alive, how each dependency is, and what every role does',
+        summary: 'Whether the process is alive, the state of each dependency, and what every role does',
         response: found(healthSchema),
       },
     },

@@ -6,7 +6,7 @@ import { answerOf } from './problem.ts';
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
 describe('problems', () => {
-  it.each(codes)('%s has a response with its code, without the message of a server failure', (code) => {
+  it.each(codes)('%s becomes a response that reveals no internals of a server failure', (code) => {
     const { problem, unexpected } = answerOf(new PlatformError(code, 'doing it at http://user:secret@host/'), 'r-1');
     const { httpStatus, retriable } = errorCodes[code];
     expect(problem.request_id).toBe('r-1');
@@ -67,7 +67,7 @@ describe('problems', () => {
       { parameter: 'offset', message: 'is not known here' },
       { parameter: 'query', message: 'is missing' },
       { parameter: 'order', message: 'must be one of asc, desc' },
-      { parameter: 'x', message: 'has another value than allowed' },
+      { parameter: 'x', message: 'is not one of the allowed values' },
       { parameter: '', message: 'is not valid' },
     ]);
     expect(problem.detail).toContain('query parameter limit must be <= 1000');

@@ -142,7 +142,7 @@ function messageOfViolation(violation: Violation, known: readonly string[] | und
     case 'additionalProperties':
       return known === undefined ? 'is not known here' : `is not known here; ${knownAs(known)}`;
     case 'enum':
-      return Array.isArray(allowedValues) ? `must be one of ${allowedValues.join(', ')}` : 'has another value than allowed';
+      return Array.isArray(allowedValues) ? `must be one of ${allowedValues.join(', ')}` : 'is not one of the allowed values';
     default:
       return violation.message ?? 'is not valid';
   }

@@ -8,7 +8,7 @@ setUpServer();
 describe('health', () => {
   const probe = (name: string, check: () => Promise<void>) => ({ name, check });
 
-  it('is alive whatever the state of its dependencies, and reports it', async () => {
+  it('is alive whatever the state of its dependencies, and reports that state', async () => {
     const server = await serverWith({
       probes: [
         probe('kafka', async () => undefined),
@@ -31,7 +31,7 @@ describe('health', () => {
     });
   });
 
-  it('is ready only when all of them are up', async () => {
+  it('is ready only when all dependencies are up', async () => {
     let up = false;
     const server = await serverWith({
       probes: [

@@ -39,7 +39,7 @@ export interface HttpServerOptions extends HealthSources {
   readonly corsOrigins?: readonly string[];
   /** How long a response to a read may be reused for equal requests, ms; 0 or absent: never. */
   readonly freshMs?: number;
-  /** Requests per second of one key, or of one address without keys; 0 or absent: no limit. */
+  /** Requests per second of each key, or of each client address if there are no keys; 0 or absent: no limit. */
   readonly requestsPerSecond?: number;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -191,7 +191,7 @@ function answerUnreadable(error: Error & { readonly code?: string }, socket: Nod
     socket.destroy();
     return;
   }
-  const failure = new PlatformError('REQUEST_INVALID', 'reading the request: it is not HTTP that can be read');
+  const failure = new PlatformError('REQUEST_INVALID', 'reading the request: it is not valid HTTP');
   const body = JSON.stringify(answerOf(failure, randomUUID()).problem);
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -1,7 +1,7 @@
-// One-time links that sign a browser in. A link carries a ticket made from the token of the dashboard, never the token: it may be seen in
-// a list of processes, in a history, or over a shoulder, and is worthless after its first use. The browser gets a session cookie and is
-// redirected to the same address without the ticket. Used tickets are kept only in memory: after a restart, a ticket that has not expired
-// works once more.
+// One-time links that sign a browser in. A link carries a ticket made from the token of the dashboard, never the token, because
+// a link may be seen in a list of processes, in a history, or over a shoulder. The ticket is worthless after its first use. The browser
+// gets a session cookie and is redirected to the same address without the ticket. Used tickets are kept only in memory: after a restart,
+// a ticket that has not expired works once more.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../lifecycle/clock.ts';
@@ -36,7 +36,7 @@ export function createTicketDesk(token: string): (ticket: string, nowMs?: number
   };
 }
 
-/** Signs a browser in that opens any document with a ticket. Add it after the access checks. */
+/** Signs in a browser that opens any document with a ticket. Add it after the access checks. */
 export function takeTickets(app: FastifyInstance, ring: KeyRing, token: string): void {
   const take = createTicketDesk(token);
   app.addHook('onRequest', async (request, reply) => {

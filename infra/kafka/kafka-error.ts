@@ -54,7 +54,7 @@ function codeOf(error: unknown): ErrorCode {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  UNKNOWN_TOPIC_OR_PARTITION: ' Make the topics with `turnstream topics apply`.',
+  UNKNOWN_TOPIC_OR_PARTITION: ' Create the topics with `turnstream topics apply`.',
 };
 
 /** Wraps an error of the client in ours, with what was being done (gerund first). Our own errors pass unchanged. */

@@ -47,7 +47,7 @@ describe('a crash point', () => {
 });
 
 describe('a step', () => {
-  it('has its points before and after the work, which begins at once; a failed one does not reach the second', async () => {
+  it('has a point before and one after its work, which begins at once; if the work fails, the second is not reached', async () => {
     const seen: string[] = [];
     const reach = (point: CrashPoint): void => void seen.push(point);
     const running = inStep(reach, 'sink.commit', async () => {

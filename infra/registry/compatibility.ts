@@ -3,7 +3,7 @@ import { compatibilityOf } from '../../schemas/compatibility.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { RegisteredSchema } from '../../streams/core/ports.ts';
 
-/** A canonical text of the schema, without whitespace. Throws SCHEMA_INVALID when it is not JSON. */
+/** The JSON of the schema without whitespace. Throws SCHEMA_INVALID when it is not JSON. */
 export function normalised(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));
@@ -12,7 +12,7 @@ export function normalised(text: string): string {
   }
 }
 
-/** Throws SCHEMA_INVALID, or SCHEMA_INCOMPATIBLE with the version, the field and the reason (FULL_TRANSITIVE). */
+/** Checks FULL_TRANSITIVE compatibility. Throws SCHEMA_INVALID, or SCHEMA_INCOMPATIBLE with the version and the reason. */
 export function assertCompatible(subject: string, schema: string, versions: readonly RegisteredSchema[]): void {
   const outcome = compatibilityOf(
     schema,

@@ -10,7 +10,7 @@ import { architecture, weightsOf, uniform } from './tensor-batches.ts';
 
 const CANDIDATES = 5;
 
-/** A bandit whose best candidate has the largest first feature; returns the success rates of the first and last rounds. */
+/** Plays a bandit whose best candidate has the largest first feature; returns the mean success rates of the first and last five steps. */
 export async function playBandit(
   name: BackendName,
   { algorithm, learningRate }: { readonly algorithm: 'grpo' | 'reinforce'; readonly learningRate: number },

@@ -1,5 +1,5 @@
 // A disk of a few megabytes that a test can fill: a tmpfs. Mounting it requires root on Linux; elsewhere `canMountDisk` is false, and tests
-// that need it are skipped by name.
+// that need it are skipped.
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { mkdtemp, open, rm, rmdir, statfs } from 'node:fs/promises';

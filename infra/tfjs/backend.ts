@@ -1,5 +1,5 @@
 // The tensor backend of this process. Invariants: one instance of tfjs-core; a backend is loaded at most once per thread; loading changes
-// no listener of the process. A crash of the native library ends the process: the log replays.
+// no listener of the process. A crash of the native library ends the process; a restart rebuilds its state from the log.
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -32,7 +32,7 @@ interface Usable {
   readonly signal: number;
 }
 
-/** Larger features are treated as invalid: a product of two of them still fits into a float32. */
+/** Larger features are treated as invalid, so that a product of two features fits into a float32. */
 const MAX_FEATURE = 1e6;
 const MAX_SIGNAL = 1e6;
 /** Rounding can put the logarithm of a probability of 1 slightly above 0. */

@@ -119,7 +119,7 @@ describe('the replay buffer', () => {
     for (const { signals } of all) expect(signals).toHaveLength(signals[0] === 5 ? 4 : 2);
   });
 
-  it('keeps single decisions in runs that recorded no trajectories', () => {
+  it('keeps single decisions in runs that did not record `replayTrajectories`', () => {
     const replay = createReplay({ hyper: hyper({ replayTrajectories: 0, replayCapacity: 3 }) });
     for (const signal of [1, 2, 3, 4]) replay.add(packed(trajectory(signal)));
     expect(replay.units).toBe(3);
@@ -173,7 +173,7 @@ describe('the replay buffer', () => {
     );
   });
 
-  it('reads nothing from a file that was cut, instead of zeros', () => {
+  it('fails to read a file that was cut short, instead of returning zeros', () => {
     const spill = createSpill(directory);
     const spilled = spill.write(Uint8Array.of(1, 2, 3));
     expect(spill.read(spilled)).toEqual(Uint8Array.of(1, 2, 3));
@@ -183,7 +183,7 @@ describe('the replay buffer', () => {
 });
 
 describe('chunks', () => {
-  it('hold all parts in their order, none over the limit but a single part', () => {
+  it('hold all parts in order, and exceed the limit only with a single part', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 8 }), { maxLength: 12 }), fc.integer({ min: 1, max: 10 }), (lengths, maxRows) => {
         const parts = lengths.map((length, at) => trajectory(at, length));

@@ -20,7 +20,7 @@ function report(counts) {
 }
 
 rmSync(junit, { force: true });
-// the tests read TRL's protocols from its source: running TRL would need torch, which has 2 GB
+// the tests read TRL's protocols from its source: running TRL would need torch, which takes 2 GB
 if (!install('test', '--no-deps', 'trl==1.16.0')) {
   process.stdout.write('there is no Python 3.10 with venv and a package index: the tests of the Python client are skipped\n');
   report({ numPassedTests: 0, numFailedTests: 0 });

@@ -110,7 +110,7 @@ function hostile(): readonly string[] {
   ];
 }
 
-it('300 hostile pages and URLs: none is fetched from a private address, none hangs, each is a result with a status', async () => {
+it('300 hostile pages and URLs: none is fetched from a private address, none hangs, each gives a result with a status', async () => {
   const urls = hostile();
   expect(urls.length).toBeGreaterThanOrEqual(300);
   const { access } = web({ timeoutMs: 2_000, maxPageBytes: 100_000, accessConcurrency: 32 });

@@ -218,7 +218,7 @@ class Evaluation {
     const { logger, runId: run } = this.#options;
     logger.warn(
       { run },
-      'no worker that answers has sent a heartbeat: start one, or give --concurrency, and a worker of this process answers',
+      'no worker that answers has sent a heartbeat: start one, or pass --concurrency to have a worker of this process answer',
     );
   }
 

@@ -110,7 +110,7 @@ async function wholeText(input: AsyncIterable<Uint8Array>, file: string): Promis
   for await (const part of input) {
     bytes += part.length;
     if (bytes > MAX_WHOLE_BYTES) {
-      const problem = `it has more than ${MAX_WHOLE_BYTES} bytes; write one JSON object a line (at most ${MAX_LINE_BYTES} bytes each)`;
+      const problem = `it has more than ${MAX_WHOLE_BYTES} bytes; write one JSON object per line (at most ${MAX_LINE_BYTES} bytes each)`;
       throw new PlatformError('QUESTIONS_INVALID', `reading ${file}: ${problem}`);
     }
     parts.push(part);
@@ -125,7 +125,7 @@ async function wholeText(input: AsyncIterable<Uint8Array>, file: string): Promis
 function* rowsOfArray(text: string): Generator<DatasetLine> {
   const rows = parsed(text);
   if (!Array.isArray(rows)) {
-    yield { at: 'the file', row: rows instanceof Error ? rows : new Error('it is no array') };
+    yield { at: 'the file', row: rows instanceof Error ? rows : new Error('it is not an array') };
     return;
   }
   for (const [index, row] of rows.entries()) yield { at: `row ${index + 1}`, row };

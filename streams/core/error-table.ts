@@ -146,7 +146,7 @@ export const errorTable = {
   COORDINATOR_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
-    help: 'The coordinator of the run does not answer: it is starting, waits for Kafka, or the run has ended. Leases do not expire in the meantime. Try again; `turnstream status` shows the trainer role.',
+    help: 'The coordinator of the run does not answer: it is starting or waiting for Kafka, or the run has ended. Leases do not expire in the meantime. Try again; `turnstream status` shows the trainer role.',
   },
   FENCED: {
     retriable: false,
@@ -246,7 +246,7 @@ export const errorTable = {
     httpStatus: 500,
     final: true,
     exit: 'usage',
-    help: 'A migration that was applied differs from the one in this version. Use the version that applied it, or a new database.',
+    help: 'A migration that was applied differs from the one in this release. Use the release that applied it, or a new database.',
   },
   QUESTIONS_INVALID: {
     retriable: false,
@@ -317,7 +317,7 @@ export const errorTable = {
   NOT_READY: {
     retriable: true,
     httpStatus: 503,
-    help: 'Kafka, ClickHouse, the migrations, or a role are not ready. The message and /healthz say which waits for what; try again soon.',
+    help: 'Kafka, ClickHouse, the migrations, or a role is not ready. The message and /healthz say which waits for what; try again soon.',
   },
   INTERNAL: { retriable: false, httpStatus: 500, help: 'A bug in turnstream. The log has the details under the request id.' },
 } as const satisfies Record<string, ErrorKind>;

@@ -50,7 +50,7 @@ export interface TrainingTrajectory {
 }
 
 export interface TrainingBatch {
-  /** The step that trains this batch: it turns version step-1 into version step. */
+  /** The step that trains on this batch: it turns version step-1 into version step. */
   readonly step: number;
   readonly trajectories: readonly TrainingTrajectory[];
 }

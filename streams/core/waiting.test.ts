@@ -28,7 +28,7 @@ describe('a wake', () => {
     expect(ended).toEqual([100, 130]);
     expect(clock.sleepers()).toBe(0);
   });
-  it('that came before the wait ends it at once, and only that one', async () => {
+  it('that came before a wait ends that wait at once, and no later one', async () => {
     const { clock, wake, ended, note } = noting();
     wake.now();
     wake.now();

@@ -89,7 +89,7 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 3, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: { status } }]);
   });
 
-  it('counts neither cancelled attempts as tries nor those from before the evaluation was continued', () => {
+  it('counts as tries neither cancelled attempts nor those from before the evaluation was continued', () => {
     const state = requestedAll();
     for (const attempt of [0, 1, 2, 3]) {
       noteRequested(state, { trajectory_id: first, attempt }, attempt);
@@ -134,7 +134,7 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 452, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: undefined }]);
   });
 
-  it('requests nothing again that only waits: workers are busy, or there are none', () => {
+  it('does not repeat a request that only waits because workers are busy or there are none', () => {
     const state = requestedAll();
     expect(due(state, 10_000)).toEqual([]);
     for (let at = 0; at < 1_000; at += 50) foldRollout(state, heartbeat([['x', 0], ['y', 0]], { capacity: 2 }), at); // prettier-ignore
@@ -148,7 +148,7 @@ describe('an evaluation', () => {
     expect(due(state, 1_241)).toHaveLength(4);
   });
 
-  it('requests again what waits for idle workers that take its tasks, whatever other workers do', () => {
+  it('repeats a request that waits although workers that take its tasks are idle, whatever other workers do', () => {
     const own = newEvaluation({ ...plan, addressee: 'e' });
     const ofRun = newEvaluation(plan);
     const ids = [...own.samples.keys()];
@@ -209,7 +209,7 @@ describe('any history', () => {
         const act = (): void => {
           const steps = nextSteps(state, nowMs, options);
           for (const { kind, sample, attempt } of steps) {
-            // cancelled attempts are no tries, and the history has attempts up to 3
+            // cancelled attempts do not count as tries, and the history has attempts up to 3
             expect(attempt).toBeLessThan(4 + options.maxAttempts);
             expect(asked.has(`${kind} ${sample.trajectoryId}/${attempt}`)).toBe(false);
             asked.add(`${kind} ${sample.trajectoryId}/${attempt}`);

@@ -108,7 +108,7 @@ describe('the rows of an attempt', () => {
   });
 
   it('contain what their prompts keep of another branch, as prompt', () => {
-    // Turn 1 goes on from turn 0, turn 2 from the first of its two tokens, turn 3 from turn 1, turn 4 from turn 0 once more.
+    // Turn 1 continues turn 0, turn 2 the first of turn 0's two tokens, turn 3 turn 1, and turn 4 turn 0 once more.
     const turns = [call(0, [1], [2, 3]), prefix(call(1, [4], [5]), 0, 3), prefix(call(2, [6], [7]), 0, 2), prefix(call(3, [8], [9]), 1, 5)];
     const all = [...turns, prefix(call(4, [10], [11]), 0, 3)];
     expect(rows(all).map(({ token_ids, mask, turns: own }) => [[...token_ids], [...mask], [...own]])).toEqual([
@@ -120,7 +120,7 @@ describe('the rows of an attempt', () => {
       [[1, 2, 6, 7], [0, 0, 0, 1], [2]],
       [[1, 2, 3, 10, 11], [0, 0, 0, 0, 1], [4]],
     ]);
-    // A fork continues its parent; what was cut does not.
+    // A fork that keeps all tokens of its parent is not a prefix break; a prompt that drops some, or has no parent, is one.
     expect(branchesOf(all).prefixBreaks).toBe(1);
     expect(branchesOf([call(0, [1], [2]), call(1, [3], [4])]).prefixBreaks).toBe(1);
   });

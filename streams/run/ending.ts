@@ -32,7 +32,7 @@ const INCOMPLETE = 'The column error of trajectories says why attempts did not f
 const hints: Readonly<Record<string, string>> = {
   stale: 'Stale ones are older than TURNSTREAM_MAX_STALENESS allows; if an engine serves the policy, check that it loads each new version.',
   unknown_version:
-    'Too many of their tokens come from a version that nobody knows: the engine reports none, or serves weights of another run. See TURNSTREAM_MAX_UNKNOWN.',
+    'Too many of their tokens come from an unknown policy version: the engine reports none, or serves weights of another run. See TURNSTREAM_MAX_UNKNOWN.',
   uniform_group:
     'All answers to a question got the same reward: the questions are too easy or too hard for this policy. Use others, or set TURNSTREAM_MAX_DISCARDED=1 to go on with these.',
   incomplete: INCOMPLETE,
@@ -41,7 +41,7 @@ const hints: Readonly<Record<string, string>> = {
 /** A reason with at least this share of the discarded groups is explained. */
 const EXPLAINED_SHARE = 0.25;
 
-/** What to do about the reasons of most discards; empty if there is nothing to say. */
+/** What to do about the frequent reasons for discards; empty if there is nothing to say. */
 export const hintsFor = ({ discarded, reasons }: Waste): string =>
   reasons.flatMap(([reason, count]) => (count >= discarded * EXPLAINED_SHARE ? (hints[reason] ?? []) : [])).join(' ');
 

@@ -1,7 +1,7 @@
 // The staleness account of one trajectory. Step t trains version t-1 into t. For a trajectory: v_i is the version behind token i, S the
 // version at its first turn, E the version at its last.
 
-/** A run of consecutive tokens of a trajectory and the version behind them. */
+/** Consecutive tokens of a trajectory and the version behind them. */
 export interface VersionSpan {
   /** -1 = unknown. */
   readonly version: number;
@@ -13,7 +13,7 @@ export interface Staleness {
   readonly versionLast: number;
   /** (t-1) - S */
   readonly total: number;
-  /** min(total, E - S): the rollout was slow. */
+  /** min(total, max(0, E - S)): the rollout was slow. */
   readonly inFlight: number;
   /** total - in_flight: the trainer was slow. */
   readonly inQueue: number;

@@ -53,7 +53,7 @@ export function trainedFields(trajectory: AccountedTrajectory, nowMs: number): E
   };
 }
 
-/** The ledger fields of a discard: the account at version t-1 = `version` of the seen part of the attempt. */
+/** The ledger fields of a discard, with the staleness, at version t-1 = `version`, of the part of the attempt that has been seen. */
 export function discardFields(
   { trajectory, number, attempt, reason }: Discard,
   at: { readonly version: number; readonly nowMs: number },

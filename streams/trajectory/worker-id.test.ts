@@ -12,7 +12,7 @@ describe('the id of a worker that is replaced', () => {
     );
   });
 
-  it('is not any other id', () => {
+  it('is not confused with other ids', () => {
     expect(incarnationOf('worker-1-host-1a2b3c4d')).toBeUndefined();
     expect(incarnationOf('')).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 // The ids of workers that a supervisor runs one after the other under one name: the newer one proves that the older one has ended.
 
-/** One of the processes, or of their connections, that had the same place one after the other. */
+/** One of the processes that successively had the same place, which is a name on a machine. */
 export interface WorkerIncarnation {
   readonly place: string;
   /** When it began by the clock of its machine, ms since the epoch. */

@@ -80,15 +80,15 @@ describe('posted rewards', () => {
     ['an id that is too long', { ...reward, trajectory_id: `${'g'.repeat(391)}.0` }, 'line 2: trajectory_id', /<group_id>/],
     ['an identifier that is too long', { ...reward, identifier: 'x'.repeat(201) }, 'line 2: identifier', /at most 200/],
     ['a name with a slash', { ...reward, name: 'a/b' }, 'line 2: name', /letters/],
-    ['a broken attempt', { ...reward, attempt: 0.5 }, 'line 2: attempt', /whole number/],
+    ['a fractional attempt', { ...reward, attempt: 0.5 }, 'line 2: attempt', /whole number/],
     ['a turn below -1', { ...reward, turn: -2 }, 'line 2: turn', /from -1/],
     ['another run', { ...reward, run_id: 'other' }, 'line 2: run_id', /must be demo/],
     ['a field that is not known', { ...reward, vaule: 1 }, 'line 2: vaule', /is not known here/],
     ['another id', { ...reward, event_id: 'x' }, 'line 2: event_id', /must be demo-g000001\.0\/0\/-1\/reward\/, or left out/],
-    ['another value of one identity', { ...reward, value: 0.75 }, 'line 2: value', /differs from an earlier one/],
+    ['a different value for the same identity', { ...reward, value: 0.75 }, 'line 2: value', /differs from an earlier one/],
     ['no JSON', '{"type":', 'line 2', /is not JSON/],
     ['no object', '[1]', 'line 2', /must be an object/],
-  ])('are refused with their line and nothing is written: %s', async (_, ...[second, parameter, message]) => {
+  ])('are refused with the number of the bad line, and nothing is written: %s', async (_, ...[second, parameter, message]) => {
     const before = await written();
     const { status, body } = await post(shared, `${lines(reward)}${typeof second === 'string' ? second : JSON.stringify(second)}`);
     expect([status, body['code']]).toEqual([400, 'REQUEST_INVALID']);
@@ -127,7 +127,7 @@ describe('posted rewards', () => {
     expect((await as('key-of-a-recorder-01')).status).toBe(200);
   });
 
-  it('get 503 while Kafka is unavailable: after a time, at once while an append is overdue, and not once none is overdue', async () => {
+  it('get 503 while Kafka is unavailable, after a timeout or at once if an append is overdue, and are recorded once none is', async () => {
     const held = deferred<readonly []>();
     let calls = 0;
     const writer = {

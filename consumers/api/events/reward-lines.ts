@@ -37,7 +37,7 @@ interface RewardOrigin {
 interface PostedItem {
   readonly place: string;
   readonly value: unknown;
-  /** Set if the text is not JSON. */
+  /** Set if the text is not JSON, or the body is not an array. */
   readonly error?: string;
 }
 
@@ -49,7 +49,7 @@ const wholeFrom =
   (value) =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= limits.int ? undefined : `must be a whole number from ${least}`;
 const shortText: FieldCheck = (value) =>
-  typeof value === 'string' && Array.from(value).length <= limits.text ? undefined : `must be a text of at most ${limits.text} characters`;
+  typeof value === 'string' && Array.from(value).length <= limits.text ? undefined : `must be a string of at most ${limits.text} characters`;
 
 const REQUIRED = ['type', 'trajectory_id', 'value'] as const;
 
@@ -66,7 +66,7 @@ const checks: Readonly<Record<string, FieldCheck>> = {
   source: shortText,
   identifier: shortText,
   run_id: (value, { runId }) => (value === runId ? undefined : `must be ${runId}, the run of this address`),
-  event_id: (value) => (typeof value === 'string' ? undefined : 'must be a text'),
+  event_id: (value) => (typeof value === 'string' ? undefined : 'must be a string'),
 };
 
 export function readRewards(posted: PostedText, origin: RewardOrigin): PostedRewards {
@@ -147,5 +147,5 @@ function identityProblems({ place, value }: PostedItem, reward: RewardAttached, 
   values.set(id, reward.value);
   return before === undefined || before === reward.value
     ? []
-    : [{ parameter: `${place}: value`, message: `differs from an earlier one of ${id}; give it another identifier` }];
+    : [{ parameter: `${place}: value`, message: `differs from an earlier value of ${id}; give it another identifier` }];
 }

@@ -106,8 +106,8 @@ export async function readFigures(store: Store, evaluation: string): Promise<Eva
 }
 
 /**
- * The view keeps one of equal dead letters, and conditions on it apply only after it read every row. Conditions on the original record,
- * which is the sort key of the table, apply before: the bytes of one record are found without reading those of the others.
+ * The view keeps one of several equal dead letters, and conditions on it apply only after it has read every row. Conditions on the place
+ * of the original record, by which the table is sorted, apply first: the bytes of one record are found without reading those of the others.
  */
 const lettersAt = (place: readonly SqlCondition[]): string =>
   place.length === 0

@@ -137,7 +137,7 @@ function firstOfEach<R extends { readonly run_id: string; readonly attempt: numb
   return [...first.values()];
 }
 
-/** Undefined when no table has the id. Without a run, the earliest run is used. */
+/** Undefined when neither `tasks` nor `trajectories` has the id. Without a run, the earliest run is used. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
   const named: TrajectoryKey = { trajectory, run };
   const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where, named));

@@ -40,7 +40,7 @@ interface BucketSpread {
   readonly last: unknown;
 }
 
-/** The first step of the range, and the number of steps per bucket; the range has at most `points` + 1 buckets. */
+/** The bounds of the range, the number of steps per bucket, and where the first bucket starts; there are at most `points` + 1 buckets. */
 const SPAN = `
   (select tuple(min(step), max(step)) from steps where ${STEPS_OF_RANGE}) as span,
   greatest(1, intDiv(span.2 - span.1 + {points:Int32}, {points:Int32})) as width,

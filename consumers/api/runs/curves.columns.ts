@@ -63,7 +63,7 @@ export const curveColumns = {
   train_ms: 'number',
 } as const;
 
-/** Series that are returned only when a request names them: each reads more than the steps. */
+/** Series that are returned only when a request names them: they need additional queries. */
 export const extraColumns = {
   version_after: 'whole',
   reward_all_mean: 'number',

@@ -237,7 +237,7 @@ describe('selection bias', () => {
     }
   });
 
-  it('is read page by page, 400 for an unknown reason, and 404 for an unknown run', async () => {
+  it('is read page by page; an unknown reason is 400, and an unknown run is 404', async () => {
     const plain = { reason: '', reward: 1, turns: 1, tokens: 1 };
     const run = await tell([1, 2, 3].map((step) => ({ step, ...plain })));
     const first = await get(`/v1/runs/${run}/selection-bias?limit=2`);

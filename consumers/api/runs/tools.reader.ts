@@ -1,5 +1,5 @@
-// Tool statistics of a run. For a small run they are computed from its turns. For a large run the warehouse keeps figures by block, and
-// only the missing blocks are computed. Percentiles of a large run come from buckets and are accurate to 1 %.
+// Tool statistics of a run. For a small run they are computed from its turns. For a large run the warehouse keeps figures by block of
+// versions, and only the missing blocks are computed. Percentiles of a large run come from buckets and are accurate to 1 %.
 import { BLOCK_VERSIONS, toolBlocksSql, toolFigureParams, toolFiguresSql } from '../../common/tool-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';

@@ -27,7 +27,7 @@ const KEPT_MS = 60_000;
 const FRESH_MS = 1_000;
 const kept = new WeakMap<Store, Promise<CachedVocabulary>>();
 
-/** Throws the outage of the store. `fresh` requires a result that is at most a second old. */
+/** Throws the store's error during an outage. `fresh` requires a result that is at most a second old. */
 export async function readVocabulary(store: Store, wanted: { readonly version: string; readonly fresh: boolean }): Promise<Vocabulary> {
   const last = await kept.get(store)?.catch(() => undefined);
   const maxAgeMs = wanted.fresh ? FRESH_MS : KEPT_MS;

@@ -4,7 +4,7 @@ import { readRows } from '../list.ts';
 import { RECENT, type AdvisoryFacts, type StepFigures, type WholeRun } from './advisories.ts';
 import { readOutages } from './outages.reader.ts';
 
-/** No rule needs the discards of older versions; versions without a step are a few at most. */
+/** Number of newest versions whose discards are read: more than the steps that rules need, because a few versions may have no step. */
 const WITH_DISCARDS = 2 * RECENT;
 
 /** The newest steps. */

@@ -18,7 +18,7 @@ interface WatchedRun extends RunFindings {
 
 /**
  * While the log is unavailable, the rule about lag is skipped; the others still work. While the tables may lack heartbeats that are in the
- * log, a worker is only silent if they have newer ones of another worker.
+ * log, a worker is reported as silent only if the tables have newer heartbeats of another worker.
  */
 export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<WatchedRun> {
   const [{ facts, now_ms, stored_until_ms }, behind] = await Promise.all([readFacts(store, run), countBehind().catch(() => null)]);
@@ -32,7 +32,7 @@ export async function readFindings(store: Store, run: string, countBehind: Count
 
 const lastDay = (table: string, time: string): string => `run_id in (select run_id from ${table} where ${time} > now() - interval 1 day)`;
 
-/** Unfinished runs in which anything happened in the last day, and the newest finished ones. */
+/** Unfinished runs in which anything happened in the last day, and finished ones: the newest 50 of each. */
 const watchedSql = `
   select toString(run_id) as run_id, is_finished
   from (
@@ -48,7 +48,7 @@ interface RunToWatch {
   readonly is_finished: number | boolean;
 }
 
-/** Advisories of all unfinished runs in which anything happened in the last day. Finished runs have none. */
+/** Advisories of the runs that `watchedSql` selects. Finished runs have none. */
 export async function readAllFindings(store: Store, countBehind: CountBehind): Promise<readonly RunFindings[]> {
   const found: RunFindings[] = [];
   for (const { run_id, is_finished } of await readRows<RunToWatch>(store, watchedSql)) {

@@ -147,7 +147,7 @@ interface VersionMark {
   readonly at_ms: number;
 }
 
-/** Times of the versions or steps of the range in order, without duplicates. */
+/** Times of the newest versions or steps of the range, newest first, without duplicates. */
 const readMarks = async (
   store: Store,
   of: { readonly table: string; readonly column: string; readonly time: string },

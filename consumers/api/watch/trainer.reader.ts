@@ -58,9 +58,9 @@ const entriesSql = `
     usual.1 as wait_ms, usual.2 as train_ms
   from (${newestSql})`;
 
-/** Without entries for longer than this, and than five usual steps, a trainer is silent. */
+/** A trainer is silent when its newest entry is older than both this and five average steps. */
 const SILENT_MS = 60_000;
-/** The same before the first step, whose duration is unknown. */
+/** The only limit before the first step, when the duration of a step is unknown. */
 const SILENT_AT_FIRST_MS = 600_000;
 const STEPS_UNTIL_SILENT = 5;
 

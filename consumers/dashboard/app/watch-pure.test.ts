@@ -48,7 +48,7 @@ describe('the flow', () => {
     );
   });
 
-  it('puts each bar into the first free lane, also if thousands run at once', () => {
+  it('puts each bar into the first free lane, even if thousands run at once', () => {
     const most = 5_000;
     const together = Array.from({ length: most }, (_, at) => [at, 2 * most] as const);
     const { lanes, laneOf } = packFlow(flowOf([...together, [2 * most, 2 * most + 1]]), 0);

@@ -47,7 +47,7 @@ async function leaseNext(
   { step, tried }: { readonly step: number; readonly tried: number },
 ): Promise<CallOutcome<LeaseAnswer>> {
   const { state } = life;
-  // nothing can be leased while the rows of a batch are measured, and this call is repeated many times until then
+  // nothing can be leased while the rows of a batch are measured, and this call is repeated many times in the meantime
   if (loop.measuring?.isBusy === true) return { kind: 'later' };
   const groups = groupsFor(life, step);
   if (groups === undefined) return { kind: 'later' };

@@ -56,7 +56,7 @@ const nestedOf = (record: AvroType | undefined, specs: NestedSpecs): readonly Co
 const isUnion = (type: AvroType): type is readonly AvroType[] => Array.isArray(type);
 const EMPTY = Buffer.of(0);
 
-/** Undefined for a field that stays in the log. `unset` is the encoded default. */
+/** Undefined for a field without a column, which is only in the log. `unset` is the encoded default. */
 function columnsOf({ name, type }: AvroField, spec: ColumnSpec, unset: Buffer | undefined): MakeColumns | undefined {
   const { items } = complex(type);
   if (spec.each !== undefined) return listColumns(nestedOf(items, spec.each), spec.over);
@@ -110,7 +110,7 @@ function originColumns(turns: readonly PlainTurn[]): NamedColumns {
   };
 }
 
-/** Cells of the columns of `turns`, in the order of the turns, without the columns of sparse fields that none of them has set. */
+/** Cells of the columns of `turns`, in the order of the turns, without the columns of sparse fields that no turn has set. */
 export function turnColumns(turns: readonly PlainTurn[]): ReadonlyMap<string, Column> {
   const values = turns.map(({ plain }) => plain.value);
   const made = makers.map((make) => make?.(values));

@@ -89,7 +89,7 @@ async function reportHealth(probes: readonly HealthProbe[], report: ReportStatus
   if (!signal.aborted) report(withDependencies({ state: 'live', detail: '', figures: {} }, down));
 }
 
-/** Fails unless the tables exist: that the store answers does not imply it. */
+/** Fails unless the tables exist; a store that answers may not have them yet. */
 async function migrated(store: Store): Promise<void> {
   await store.query('SELECT count() AS migrations FROM schema_migrations');
 }

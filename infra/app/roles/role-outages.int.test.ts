@@ -1,4 +1,4 @@
-// Roles that start while their dependencies are down: each waits, reports for what, and continues when they are back.
+// Roles that start while their dependencies are down: each waits, reports what it waits for, and continues when they are back.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -77,6 +77,6 @@ export function assertSameServers({ run, recorded }: EvaluatedRun, config: Confi
   const settings = differing.map((name) => descriptors[name].env).join(', ');
   throw new PlatformError(
     'RUN_CONFLICT',
-    `evaluating run ${run} on its workers: the run was started with other values of ${settings}; set the same values, or give --concurrency, and a worker of this process answers`,
+    `evaluating run ${run} on its workers: the run was started with other values of ${settings}; set the same values, or pass --concurrency to have a worker of this process answer`,
   );
 }

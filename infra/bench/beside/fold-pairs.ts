@@ -1,4 +1,4 @@
-// The fold of two revisions in pairs. Each has a topic that its own code wrote, and a reader process of either revision takes only some
+// Measures the fold of two revisions in pairs. Each has a topic that its own code wrote, and a reader process of either takes only a few
 // seconds, so the two readers of a pair run under the same conditions.
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ import { FRESH_MS, inLargeWorld, inSmallWorld, largeRun, type MeasuredWorld } fr
 
 const help = `npm run bench:dashboard -- [--turns n] [--rate n] [--turn-bytes 800] [--times 7] [--out dir]
   --turns       turns in the tables before anything is measured; without it, a small store
-  --rate        turns that come in a second meanwhile, with --turns; default 2000
+  --rate        turns written per second during the measurement, with --turns; default 2000
   --out         folder of the report; default infra/docs/reference/bench`;
 
 const flags = flagsOr(help, () => {
@@ -80,7 +80,7 @@ const tableOf = (figures: readonly SpeedFigure[]): BenchReport['table'] => ({
   ]),
 });
 
-const method = `opens the pages in a headless Chromium over the real API, all on one machine. Figures are the median of ${times}, or of one; a cold page is opened with nothing in the caches of the browser, a warm one again in the same browser. The API shares answers for ${FRESH_MS} ms, as it does when nothing is set.`;
+const method = `opens the pages in a headless Chromium over the real API, all on one machine. Figures are the median of ${times} measurements, or a single one; a cold page is opened with nothing in the caches of the browser, a warm one again in the same browser. The API shares answers for ${FRESH_MS} ms, as it does when nothing is set.`;
 
 interface MeasuredReport extends Pick<BenchReport, 'name' | 'title' | 'method' | 'parameters'> {
   readonly figures: readonly SpeedFigure[];

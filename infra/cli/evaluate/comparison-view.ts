@@ -49,5 +49,5 @@ function pairedText({ pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB }: E
   const ids = (count: number, shown: readonly string[]): string =>
     count === 0 ? 'none' : `${count} (${shown.join(', ')}${count > shown.length ? ', ...' : ''})`;
   const left = onlyA + onlyB === 0 ? '' : `left out: only in A ${ids(onlyA, leftOutA)}; only in B ${ids(onlyB, leftOutB)}\n`;
-  return `${questions} questions of both, paired by ${by}\n${left}`;
+  return `${questions} questions in both, paired by ${by}\n${left}`;
 }

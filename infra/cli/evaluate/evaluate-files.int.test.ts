@@ -146,7 +146,7 @@ it('answers, judges, resumes, shows and compares', { timeout: 300_000 }, async (
   const idOf = ({ out }: { readonly out: string }): string => (JSON.parse(out) as Printed).evaluations[0]?.evaluation_id ?? '';
   const other = idOf(await command(env, 'evaluate', ...one, '--data', renamed));
   const pairs = await command(env, 'evaluate', 'compare', ids[0] ?? '', other);
-  expect(pairs.out).toContain('2 questions of both, paired by their words and gold answers\n');
+  expect(pairs.out).toContain('2 questions in both, paired by their words and gold answers\n');
   expect(pairs.out).toContain('  (renamed all, 4 answers, 2 a question)');
   const unlike = printed.evaluations[1]?.evaluation_id ?? '';
   const unrelated = await command(env, 'evaluate', 'compare', ids[0] ?? '', unlike);

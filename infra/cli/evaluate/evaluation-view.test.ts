@@ -90,7 +90,7 @@ describe('evaluations', () => {
     const text = renderComparison(compared, 'table');
     expect(text).toMatch(/^avg_f1 +10\.0 +30\.0 +\+20\.0 +\+15\.0 \.\. \+25\.0 +100\.0 +differs$/m);
     expect(text).toMatch(/^turns +3\.0 +4\.0 +\+1\.0 +-1\.0 \.\. \+3\.0 +80\.0$/m);
-    expect(text).toContain('A  x  (gaia test)\nB  y\n9 questions of both, paired by their words and gold answers\n');
+    expect(text).toContain('A  x  (gaia test)\nB  y\n9 questions in both, paired by their words and gold answers\n');
     expect(text).toContain('left out: only in A 7 (q-1, q-2, ...); only in B none\n95.0 % intervals');
     const older = { ...compared, comparison: { ...compared.comparison, pairedBy: 'question_id' as const, onlyA: 0 } };
     expect(renderComparison(older, 'table')).toContain('paired by their ids, because an older version recorded one of the two\n95.0 %');

@@ -66,7 +66,7 @@ const spreadOf = (name: string, { mean: average, p95, max }: Percentiles): Flat 
 
 const headOf = ({ figures: _, levels: __, ...head }: EvaluationLine) => head;
 
-/** Means over evaluations, as in the average row of a benchmark table; counts are summed. */
+/** Means over evaluations, as in the average row of a benchmark table; but sums of counts, and the greatest of the maxima. */
 function averageOf(all: readonly Flat[]): Flat {
   const counts = new Set(['questions', 'answers', 'judged', 'judge_invalid', 'long_answers', 'unanswered']);
   // the mean of interval bounds is not a bound of the mean
@@ -132,7 +132,7 @@ function rowsOf(k: string, judged: boolean): readonly ScoreRow[] {
     ...judge([score(`Pass@${k} judge`, 'pass_judge'), count('invalid verdicts', 'judge_invalid')]),
     score('success rate', 'success_rate'),
     count(`answers of more than ${LONG_TURNS} turns`, 'long_answers'),
-    score('  success rate of them', 'long_success_rate'),
+    score('  their success rate', 'long_success_rate'),
     count('without an answer', 'unanswered'),
     number('turns, mean', 'turns_mean'),
     count('turns, p95', 'turns_p95'),

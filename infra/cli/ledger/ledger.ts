@@ -27,7 +27,7 @@ export interface LedgerReaders {
 }
 
 /**
- * Verifies also runs that continue. A step and its version are committed together, but topics are read one after the other. So the versions
+ * Also verifies unfinished runs. A step and its version are committed together, but topics are read one after the other. So the versions
  * are read first, then the entries, which have the steps of all these versions, then the versions that were published meanwhile.
  */
 export async function ledgersIn(source: LedgerReaders, run: string | undefined): Promise<readonly RunLedger[]> {

@@ -1,6 +1,6 @@
 // Human review of questions. A human verdict is recorded as the same events that automatic gates write: QuestionAccepted or
-// QuestionRejected, with the gate human_review, who decided, what and why. The last verdict counts, on every set from then on
-// (streams/questions/question-set.ts).
+// QuestionRejected, with the gate human_review, who decided, what and why. The last verdict counts; a rejected question is no longer
+// used (streams/questions/question-set.ts).
 import { createHash } from 'node:crypto';
 import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';

@@ -34,7 +34,7 @@ function arrayOf(text: string): readonly unknown[] {
   }
 }
 
-/** `turnstream sql`: runs read-only queries, one or at a prompt. Standard output gets only their rows. */
+/** `turnstream sql`: runs one read-only query, or several at a prompt. Standard output gets only their rows. */
 export function sqlCommand(context: CommandContext): Command {
   return new Command('sql')
     .description('run a read-only query, or several at a prompt; standard output has only the rows')

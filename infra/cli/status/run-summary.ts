@@ -34,7 +34,7 @@ export interface RunLine {
 /** Finished attempts with one purpose. */
 export interface Rollouts {
   readonly attempts: number;
-  /** Attempts that are neither canceled nor failed. The means are over them. */
+  /** Attempts that were not canceled, failed, or refused. The means are over them. */
   readonly counted: number;
   readonly reward_mean: number | null;
   readonly turns_mean: number | null;
@@ -73,7 +73,7 @@ export interface RunSummary {
   readonly staleness: StalenessRow & { readonly limit: number };
   /** By purpose. */
   readonly rollouts: Readonly<Record<string, Rollouts>>;
-  /** Trajectories that were never trained on, by reason. */
+  /** Trajectories that were discarded, or trained on in a step that a rewind abandoned, by reason. */
   readonly discarded: Readonly<Record<string, number>>;
   /** Abandoned attempts, by reason. */
   readonly expired: Readonly<Record<string, number>>;
@@ -243,7 +243,7 @@ interface ReasonRow {
 const byReason = (rows: readonly ReasonRow[]): Record<string, number> =>
   Object.fromEntries(rows.map(({ reason, trajectories }) => [reason, trajectories]));
 
-/** A run that is collected is evaluated once, at its end, and its model may name no version. */
+/** A run that only collects is evaluated once, at its end, and its model does not always report a version. */
 function beforeAndAfter(evaluations: readonly ScoreSummary[], isCollected: boolean): RunSummary['evaluation'] {
   if (isCollected) return { before: null, after: evaluations.at(-1) ?? null };
   const before = evaluations.find(({ policy_version: version }) => version === 0) ?? null;

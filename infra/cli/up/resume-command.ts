@@ -11,7 +11,7 @@ export interface StartedRun {
   readonly env: ProcessEnv;
 }
 
-/** The command that continues a run in the same environment, with the flags of its start that it needs again. `steps` is a new number of steps. */
+/** The command that continues a run in the same environment, with the original flags it still needs. `steps` is a new number of steps. */
 export function resumeCommand({ config, training, env }: StartedRun, steps?: number): string {
   const fromEnv = loadConfig(env);
   const flags = [

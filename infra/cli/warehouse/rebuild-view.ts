@@ -31,7 +31,7 @@ function lineOf({ phase, done, of, detail }: RebuildProgress, rate: number): str
 export function renderRebuild({ complete, records, storeSeconds, auditSeconds, audit }: RebuildReport): string {
   const pace = Math.round(records / Math.max(storeSeconds, 0.001));
   const stored = `${records} records stored in ${storeSeconds.toFixed(1)} s (${pace}/s)`;
-  if (!complete || audit === undefined) return `stopped: ${stored}; a sink continues from here, or run it again\n`;
+  if (!complete || audit === undefined) return `stopped: ${stored}; start a sink to continue from here, or run the rebuild again\n`;
   const verdict = audit.ok ? 'OK' : 'FAILED';
   return `${verdict}: ${stored}, ${audit.records} compared in ${auditSeconds.toFixed(1)} s, ${audit.deadLetters} dead letters\n`;
 }

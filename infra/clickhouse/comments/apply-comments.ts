@@ -1,5 +1,6 @@
-// Sets the column comments declared here. A comment from a migration stays unless its table has an entry here. Columns whose comment is
-// already right cost nothing, so this can run at every start; it runs after the migrations, because a recreated view has lost its comments.
+// Sets the comments of column-comments.ts. A comment from a migration stays unless `byTable` has one for the column. Columns whose
+// comment is already right cost nothing, so this can run at every start; it runs after the migrations, because a recreated view has lost
+// its comments.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { ClickHouseStore } from '../client.ts';
 import type { Migration } from '../migration-files.ts';
@@ -11,7 +12,7 @@ export interface CommentedColumn {
   readonly comment: string;
 }
 
-/** Tables and views of this database, in order, without temporary ones of an audit or the engine. */
+/** Columns of the tables and views of this database, in order, without temporary ones of an audit or the engine. */
 export const readColumns = (store: ClickHouseStore): Promise<readonly CommentedColumn[]> =>
   store.query<CommentedColumn>(
     `select table, name, comment from system.columns

@@ -1,5 +1,5 @@
-// Closes a server without waiting for idle connections. Node's own closeIdleConnections leaves connections that were opened but never used,
-// as clients keep them in their pools.
+// Closes a server without waiting for idle connections. Node's own closeIdleConnections does not close connections that were opened but
+// never used, and clients keep such connections in their pools.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 

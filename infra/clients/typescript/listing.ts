@@ -1,4 +1,4 @@
-// Lists of the API and SQL statements. Requests are sent when they are read.
+// Lists of the API and SQL statements. Requests are sent only when results are read.
 import { pathOf, type Transport } from './transport.ts';
 
 interface Page<Row> {

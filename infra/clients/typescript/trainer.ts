@@ -245,7 +245,7 @@ export class Batch {
     this.lease = lease;
   }
 
-  /** `<step>.<try>`. Unlike the step, no other lease of the run has it: use it in the names of files. */
+  /** `<step>.<try>`. Unlike the step, it is unique among the leases of the run: use it in the names of files. */
   get name(): string {
     return this.lease.batch_id.slice(this.lease.batch_id.lastIndexOf('/') + 1);
   }

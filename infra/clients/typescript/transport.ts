@@ -8,7 +8,7 @@ export interface Call {
   /** Instead of `body`. */
   readonly lines?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** False: a repeated request has another effect, so it is sent once. */
+  /** False: two executions differ from one in their effect, so the request is repeated only after a 429. */
   readonly idempotent?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -25,7 +25,7 @@ export interface TransportOptions {
 const PASSING: ReadonlySet<number> = new Set([408, 502, 503, 504]);
 const LONGEST_MS = 10_000;
 
-/** A path below /v1. Ids may contain slashes; the verb after a colon is kept. */
+/** A path below /v1. Ids may contain slashes; the colon before a verb is not escaped. */
 export const pathOf = (...parts: readonly string[]): string =>
   `/v1/${parts.map((part) => encodeURIComponent(part).replaceAll('%3A', ':')).join('/')}`;
 

@@ -168,7 +168,7 @@ function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readon
   ];
 }
 
-/** Reports records of closed groups that were never admitted. */
+/** Reports trajectories that have records although their group was never admitted. */
 export const unknownGroups = ({ groups, histories }: Case): readonly TortureProblem[] =>
   problemsOf(
     'stranger',

@@ -1,4 +1,4 @@
-// Administrative actions that clients of a cluster do not notice.
+// Administrative actions that a cluster does not announce to its clients.
 import { kafkajs } from '../../kafka/patches/kafkajs.ts';
 import { pause } from '../../lifecycle/waiting.ts';
 

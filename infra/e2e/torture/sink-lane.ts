@@ -100,7 +100,7 @@ function envOf({ brokers, storeUrl, namespace, dataDir }: LaneOptions): Readonly
   };
 }
 
-/** Disables deduplication, so that only the rows themselves show what is stored. */
+/** Disables deduplication, so that the sink can tell what is stored only from the rows themselves. */
 async function forgetTokens(config: Config): Promise<void> {
   const store = connectWarehouse(config);
   try {

@@ -40,7 +40,7 @@ const CONTROL = 0x20;
 /**
  * Removes the newest batches from each replica of a partition: `batches` or slightly more, within the newest segment. Undefined when they
  * are only transaction markers. Transactions are removed completely: without its marker, a transaction blocks every reader of committed
- * records, and only its newest one is ended by the next start (kafka/transactions/finish.ts).
+ * records, and the next start ends only the newest transaction of each transactional id (kafka/transactions/finish.ts).
  */
 export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {
   const segments = replicas.map(newestSegment);

@@ -58,7 +58,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Resolves when the process has exited. Polls, because it may not be a child of this process. */
+/** Resolves to true when the process has exited, or false after `timeoutMs`. Polls, because it may not be a child of this process. */
 export async function waitForExit(identity: ProcessIdentity, timeoutMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {

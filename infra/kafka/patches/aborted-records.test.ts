@@ -28,7 +28,7 @@ const acts = fc.array(
 /** The keys of markers, which a record may have too. */
 const keys = [null, Buffer.from('key'), Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 1])];
 
-/** A partition as its broker describes it: its records, the aborted transactions in the order of their ends, and what a reader must get. */
+/** A partition: its records, the aborted transactions in the order of their ends, and the offsets of their records, to be removed. */
 function partitionOf(acted: readonly ProducerAct[]) {
   const records: LoggedRecord[] = [];
   const aborted: Aborted[] = [];

@@ -1,8 +1,8 @@
 // Selects the records of a fetched partition that a reader gets: those from the position on, without markers and aborted records.
 //
 // Reason: kafkajs makes two objects for each record to compare its offset with the position: 2 % of the time of a reader that catches up,
-// and more for collecting them. A fetch has tens of thousands of records, so a pass over them costs another percent: without aborted and
-// control records there is none. Which records are aborted: see aborted-records.ts.
+// plus their garbage collection. A fetch has tens of thousands of records, so a pass over them costs another percent: it is left out when
+// there are no aborted or control records. Which records are aborted: see aborted-records.ts.
 // Upstream: not reported.
 import type { FetchedRecord } from '../records/record-batches.ts';
 import { withoutAborted, type FetchedTransactions } from './aborted-records.ts';

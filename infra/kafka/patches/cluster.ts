@@ -11,7 +11,7 @@ export interface BrokerRequest<T> {
     readonly apiKey: number;
     readonly apiVersion: number;
     readonly apiName: string;
-    /** kafkajs copies `buffer`, and takes an object with `buf` for its own encoder. */
+    /** kafkajs copies `buffer`, and accepts the object as an encoder only if `buf` is a Buffer. */
     encode(): Promise<{ readonly buf: Buffer; readonly buffer: Buffer }>;
   };
   readonly response: {
@@ -21,7 +21,7 @@ export interface BrokerRequest<T> {
 }
 
 export interface BrokerConnection {
-  /** Ranges of the requests that the broker knows, by their key. */
+  /** Range of API versions that the broker supports for each request, by API key. */
   readonly versions: Readonly<Record<number, { readonly minVersion: number; readonly maxVersion: number } | undefined>>;
   readonly connectionPool: { send<T>(request: BrokerRequest<T>): Promise<T> };
 }
@@ -48,7 +48,7 @@ export function clusterFactoryOf(kafka: Kafka): { readonly create: CreateCluster
   const key = Object.getOwnPropertySymbols(kafka).find((symbol) => symbol.description === 'private:Kafka:createCluster');
   const holder = kafka as unknown as Record<symbol, CreateCluster | undefined>;
   const create = key === undefined ? undefined : holder[key];
-  if (key === undefined || create === undefined) throw new TypeError('this version of kafkajs creates its connections in another way');
+  if (key === undefined || create === undefined) throw new TypeError('this release of kafkajs creates its connections in a different way');
   return {
     create,
     replace: (other) => {

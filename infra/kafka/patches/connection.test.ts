@@ -41,7 +41,7 @@ async function serve(onConnection: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Number and body of each assembled response. */
+/** Correlation id and body of each assembled response. */
 function listen(connection: Connection): readonly [number, Buffer][] {
   const payloads: [number, Buffer][] = [];
   connection.requestQueue.fulfillRequest = ({ correlationId, payload }) => void payloads.push([correlationId, payload]);
@@ -104,7 +104,7 @@ it('assembles responses from reads of any size, which all use the same buffer', 
   );
 });
 
-it('assembles the responses of a socket, large ones directly', async () => {
+it('assembles the responses of a socket, reading large ones directly into their own buffers', async () => {
   const sizes = [10, 70_000, 65_528, 65_529, 900_000, 0, 3_000_000, 200, 262_144 + 65_536];
   const expected = sizes.map((size, at) => responseOf(at, randomBytes(size)));
   const connection = makeConnection(await serve((socket) => void socket.end(Buffer.concat(expected))));

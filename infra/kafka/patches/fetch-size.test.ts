@@ -33,7 +33,7 @@ const parts = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-it('requests as many bytes as are expected to be within the limits without compression', async () => {
+it('requests as many compressed bytes as are expected to fit the limits when decompressed', async () => {
   await fc.assert(
     fc.asyncProperty(parts, async (fetched) => {
       const response = responseOf(...fetched);
@@ -47,7 +47,7 @@ it('requests as many bytes as are expected to be within the limits without compr
   );
 });
 
-it('begins with a quarter, keeps its limits after a response without records, and raises them for uncompressed records', async () => {
+it('starts at a quarter of the limits, stays there after an empty response, and reaches the limits if nothing is compressed', async () => {
   const member = memberOf(
     responseOf(),
     responseOf({ packedBytes: 1_000, plainBytes: 3_000 }),

@@ -94,7 +94,7 @@ export class BoundedRead {
   }
 }
 
-/** A read ends at the end offset from its start, even if more records follow. */
+/** A read ends at the end offset that was determined when it started, even if more records follow. */
 const cut = (batch: LogBatch, end: number): LogBatch => ({
   ...batch,
   records: batch.records.filter(({ offset }) => offset < end),

@@ -35,7 +35,7 @@ export class KafkaGroupSession implements GroupSession {
     return this.#over || this.#options.instance.isOver();
   }
 
-  /** The member is joining a new generation, or has left. */
+  /** Ends the session: the member is joining a new generation, or has left. */
   end(): void {
     this.#over = true;
   }

@@ -106,12 +106,12 @@ interface SharedText {
 
 const keys = new TextCache();
 
-/** A record that is decoded lazily from its batch. It has few fields: those of a fetch outlive several garbage collections. */
+/** A record that is decoded lazily from its batch. It has few fields: the records of a fetch outlive several garbage collections. */
 class LazyRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly #source: BatchSource;
-  /** Offset of its key. */
+  /** Position of its key in the bytes of the batch. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
   #shared: SharedText | undefined;

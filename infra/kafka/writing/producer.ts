@@ -90,7 +90,7 @@ function trackingPartitioner() {
   };
 }
 
-/** Smaller batches hardly compress, bytes. */
+/** Batches of fewer bytes hardly compress. */
 const WORTH_COMPRESSING = 512;
 
 const codecs = { none: 'None', gzip: 'GZIP', lz4: 'LZ4' } as const;

@@ -1,4 +1,4 @@
-// What the parts of the contract of logs share.
+// Shared by the parts of the log contract.
 import type { EventByType } from '../../../schemas/generated/events.ts';
 import type {
   Appended,

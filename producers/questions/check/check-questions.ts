@@ -1,6 +1,6 @@
 // Checks questions using only their words and the raw facts. Each question must follow the known grammar, fit exactly one country in every
-// part and in every reading, have one answer that equals the gold answer, need every clause for it, state the year of anything that
-// changes, and occur once.
+// part, have no other reading with a different answer, have one answer that equals the gold answer and is not in the question, need every
+// clause for it, state the year of anything that changes, claim the right number of lookups, and occur once.
 import { partsOf, readings } from './described.ts';
 import type { DescribedCountry } from './described.ts';
 import { readQuestion, undatedIn } from './grammar.ts';

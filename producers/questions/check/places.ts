@@ -44,7 +44,7 @@ const formerRuler = (text: string): readonly string[] => {
 interface ReadRelation {
   readonly path: readonly string[];
   readonly names: (text: string) => readonly string[];
-  /** True when the field of the described country itself states it. */
+  /** True when the field is one of the described country itself, not of the related country. */
   readonly own?: true;
 }
 

@@ -27,7 +27,7 @@ const yearIn = (text: string): number | undefined => {
   return year === undefined ? undefined : Number(year);
 };
 
-/** The year of the estimate at a path: its own, or the year that a single line of its table names. */
+/** The year of the estimate at a path: its own, or else the only year that the lines of its table name. */
 export function yearAt(profile: RawProfile, path: readonly string[]): number | undefined {
   const own = yearIn(
     textAt(profile, path)

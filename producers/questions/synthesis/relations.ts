@@ -17,7 +17,7 @@ export interface Relation {
   readonly strict: boolean;
   /** A less precise form of the relation. */
   readonly blurred?: string;
-  /** The profiles that the field names; for the most or the least, all that tie. */
+  /** The profiles that the field names; for a superlative, such as the longest border, those that tie for it. */
   readonly named: (profile: Profile) => readonly Profile[];
 }
 

@@ -1,4 +1,4 @@
-// Makes one tool call with a time limit. Whatever the tool does, the result has a status; only a bug in a tool throws.
+// Makes one tool call with a time limit. Every outcome is a result with a status; only a bug in a tool makes the call throw.
 import type { Tool, ToolCall, ToolResult } from '../../../streams/core/agents.ts';
 import { argumentOf, nameOf } from '../../../streams/core/tools.ts';
 import { deferred } from '../../../streams/core/waiting.ts';

@@ -110,7 +110,7 @@ describe('a worker', () => {
     expect(await queries(1)).not.toEqual(first);
   });
 
-  it('skips other runs without decoding, unreadable records, and repeated requests', async () => {
+  it('skips unreadable records, repeated requests, and, without decoding them, requests of other runs', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     const reader = overMemory(log).reader;
     const read: string[] = [];

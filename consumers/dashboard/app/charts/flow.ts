@@ -19,7 +19,7 @@ interface FlowView {
 const HUES = ['--line-1', '--line-2', '--line-3', '--line-4'] as const;
 const ENDS: Readonly<Record<string, string>> = { discarded: '--warn', lost: '--bad', trained: '--good', collected: '--good' };
 const HEAD_PX = 20;
-/** Bars that are not wider have no room for marks. */
+/** Bars that are not wider than this have no room for marks. */
 const LEAST_PX = 12;
 
 export const headPx = HEAD_PX;

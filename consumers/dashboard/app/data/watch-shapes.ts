@@ -118,7 +118,7 @@ export interface ApiWatchedRun {
     readonly worst_trajectory_id: string;
     readonly worst_attempt: number;
     readonly worst_reward: NumberOrNull;
-    /** `training`, `waiting`, or `silent`; empty if it cannot be told. */
+    /** `training`, `waiting`, or `silent`; empty if the run has finished or this is unknown. */
     readonly trainer: string;
     readonly ledger_entry: string;
     readonly ledger_at: string | null;

@@ -1,4 +1,4 @@
-// What part of a page shows instead of data. Loading, empty, failed, and not recorded are different states, and each says what to do.
+// What a part of a page shows instead of data. Loading, empty, failed, and not recorded are different states, and each says what to do.
 import type { ComponentChildren, JSX } from 'preact';
 import type { Loadable } from '../data/answers.ts';
 import type { ApiProblem } from '../data/request.ts';

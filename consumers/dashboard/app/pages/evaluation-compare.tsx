@@ -93,8 +93,8 @@ function Paired({ of }: { readonly of: ApiComparison }): JSX.Element {
   return (
     <>
       <p class="note">
-        {figure(of.questions)} questions of both, paired by {of.paired_by === 'content' ? 'their words and gold answers' : 'their ids'},
-        resampled {figure(of.draws)} times{left > 0 && `; ${figure(left)} questions of only one are left out`}. An interval that contains 0
+        {figure(of.questions)} questions in both, paired by {of.paired_by === 'content' ? 'their words and gold answers' : 'their ids'},
+        resampled {figure(of.draws)} times{left > 0 && `; ${figure(left)} questions in only one are left out`}. An interval that contains 0
         shows no clear difference.
       </p>
       <Table label="Difference" rows={of.figures} columns={columns} keyOf={({ name }) => name} />

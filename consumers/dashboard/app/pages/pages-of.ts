@@ -1,5 +1,5 @@
 // A list that loads more pages on scrolling. Loaded rows stay in place: new rows are counted, and shown when the reader asks for them. A
-// list that the reader returns to soon is restored; a page that failed to load is requested again.
+// list is restored if the reader returns to it within a minute of its last load; a page that failed to load is requested again.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { ask, isPassing, type ApiProblem } from '../data/request.ts';
@@ -37,7 +37,7 @@ function leave(state: PagesState<unknown>): void {
   for (const oldest of left.keys()) if (left.size > MOST_LEFT) left.delete(oldest);
 }
 
-/** The list if the reader left it a moment ago. */
+/** The list if it was last loaded less than a minute ago. */
 function leftAt<T>(url: string): PagesState<T> | undefined {
   const state = left.get(url) as PagesState<T> | undefined;
   return state !== undefined && performance.now() - state.at < SOON_MS ? state : undefined;

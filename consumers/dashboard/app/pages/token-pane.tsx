@@ -12,7 +12,7 @@ const SHADES = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const MOST_ROWS = 300;
 
 const notes = {
-  likelihood: 'The darker a token, the less likely it was: a shade is one nat.',
+  likelihood: 'The darker a token, the less likely it was: each shade is one nat.',
   version: 'Each color is a version of the policy.',
   advantage: 'Green: training made it likelier; orange: less likely; the darker, the more. Pale: left out of the loss.',
   boundary: 'Every other token is colored.',
@@ -46,7 +46,7 @@ export function TokenPane({ turn, weight }: TokenPaneProps): JSX.Element {
       />
       {rows.length > MOST_ROWS && (
         <p class="note">
-          The first {figure(MOST_ROWS)} of {figure(rows.length)} tokens; the view raw has all of them.
+          The first {figure(MOST_ROWS)} of {figure(rows.length)} tokens; the raw view has all of them.
         </p>
       )}
     </>

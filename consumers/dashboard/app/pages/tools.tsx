@@ -1,4 +1,4 @@
-// The tools of a run over time: calls, failures, and latencies per time span, outages, and their errors.
+// The tools of a run over time: calls, failures, and latencies per time span; outages; and errors by type.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { drawWeather } from '../charts/weather.ts';

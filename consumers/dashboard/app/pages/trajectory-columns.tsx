@@ -80,7 +80,7 @@ export function columnsNamed(named: string | undefined): readonly TrajectoryColu
   return trajectoryColumns.filter(({ key }) => keys.includes(key));
 }
 
-/** The value of a choice in the address; none for the default. */
+/** The value in the address for the chosen columns: undefined for the default, `none` for no columns. */
 export function nameOfColumns(chosen: readonly TrajectoryColumn[]): string | undefined {
   const name = (columns: readonly TrajectoryColumn[]): string => columns.map(({ key }) => key).join();
   return name(chosen) === name(columnsNamed(undefined)) ? undefined : name(chosen) || 'none';

@@ -54,7 +54,7 @@ describe('the transcript', () => {
     );
   });
 
-  it('requests a part at once, and texts only', () => {
+  it('requests a part in one request, and only its texts', () => {
     const of = { run: 'a b', id: 'g.0', attempt: 1, first: 16, last: 31 };
     expect(turnsUrl(of, 'transcript')).toContain('/v1/trajectories/g.0/turns?run=a%20b&attempt=1&min_turn=16&max_turn=31&limit=16&fields=');
     expect(turnsUrl(of, 'transcript')).not.toContain('token_ids');
@@ -96,7 +96,7 @@ describe('group mates', () => {
   ];
   const mates = matesOf(finished, 'g.3');
 
-  it('are sorted by sample, each by the attempt that counts, with the open one even if it has not finished', () => {
+  it('are sorted by sample, each with the attempt that counts, and include the open one even if it has not finished', () => {
     expect(mates.map(({ trajectory_id, attempt }) => [trajectory_id, attempt])).toEqual([
       ['g.0', 1],
       ['g.1', 1],

@@ -1,4 +1,4 @@
-// A short message about what a key press did.
+// A short message about what an action of the user did.
 import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
 import { visible } from '../kit/visible.ts';

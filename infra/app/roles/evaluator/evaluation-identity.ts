@@ -28,7 +28,7 @@ export interface AnsweringOptions {
   /** SHA-256 of the weights that answer; undefined when no run publishes them. */
   readonly weightsSha256: string | undefined;
   readonly judged: boolean;
-  /** Hashes of the modules that this process has loaded; by default they are read. */
+  /** Hashes of the modules that this process has loaded; by default, those that the run recorded, else those of the files. */
   readonly code?: Readonly<Record<string, string>>;
 }
 

@@ -132,7 +132,7 @@ describe('a module', () => {
       ['access', true],
     ]);
   });
-  it('has the only tools when it replaces the configured ones', async () => {
+  it('provides all of the tools when it replaces the configured ones', async () => {
     const path = file(
       'only.mjs',
       'const call = () => undefined;\nexport default () => [{ name: "search", call }, { name: "access", call }];',

@@ -23,7 +23,7 @@ import { aborted } from '../../../lifecycle/waiting.ts';
 
 export interface WorkerArguments {
   readonly run: string;
-  /** Evaluation whose tasks alone the worker takes; its settings may differ from those of the run. */
+  /** If set, the worker takes only the tasks of this evaluation, and its settings may differ from those of the run. */
   readonly addressee?: string;
 }
 
@@ -72,7 +72,7 @@ async function decidingOf(parts: WorkerParts, tools: readonly Tool[], onFailure:
   return rankerDeciding({ ...parts, onFailure });
 }
 
-/** Under a supervisor, the name, a hash of the data directory, and a number that grows from one start to the next. */
+/** Under a supervisor: the name and host, a hash of the data directory, and a number that grows from one start to the next. */
 function workerIdOf({ config, name, supervised }: RoleContext): string {
   const own = `${name}-${hostname()}`;
   if (!supervised) return `${own}-${randomBytes(4).toString('hex')}`;
@@ -133,7 +133,7 @@ async function work(parts: WorkerParts, signal: AbortSignal): Promise<'stopped'>
 const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =>
   config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
 
-/** Rejects when the run was started with other worker settings; if the run has not begun, aborts `failure` once it has. */
+/** Rejects when the run was started with other worker settings; if it has not begun, aborts `failure` when it begins with others. */
 async function fit({ context, run, log, addressee }: WorkerParts, failure: AbortController, signal: AbortSignal): Promise<void> {
   if (addressee !== undefined) return;
   const { begun } = await assertFitting({ log, run, config: context.config, signal });

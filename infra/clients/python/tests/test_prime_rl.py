@@ -36,7 +36,7 @@ class Wire(msgspec.Struct, array_like=True, gc=False, omit_defaults=True):
 
 
 class FakePrime:
-    """In a thread: waits for the file of the next step, trains, and broadcasts. Deletes the second-last broadcast, as prime-rl does."""
+    """In a thread: waits for the file of the next step, trains, and broadcasts. Keeps only the last two broadcasts, as prime-rl does."""
 
     def __init__(self, output: Path, first: int = 1, ranks: int = 1) -> None:
         self.output, self.next, self.ranks = output, first, ranks

@@ -71,7 +71,7 @@ describe('a question that passes every check', () => {
 describe('each gate refuses', () => {
   const inject = (question: string, quote = QUOTE) => JSON.stringify({ quote, fact: 'f', question });
   it.each<[string, string, RegExp, Partial<SynthesisWords>]>([
-    ['a seed that is no good question', 'well_formed', /two questions/, { wellFormed: '{"reason": "two questions", "good": "no"}' }],
+    ['a seed that is not a good question', 'well_formed', /two questions/, { wellFormed: '{"reason": "two questions", "good": "no"}' }],
     ['a seed that will be out of date', 'timely', /rivers move/, { timely: '{"reason": "rivers move", "keeps": "no"}' }],
     [
       'a question that contains the answer',
@@ -126,7 +126,7 @@ describe('each gate refuses', () => {
     expect(made.rejected.map(({ reason }) => reason)).toEqual(['not_a_duplicate', 'not_a_duplicate']);
   });
 
-  it('a fact of the same sentence', async () => {
+  it('a second fact from the same sentence', async () => {
     const again = JSON.stringify({ quote: 'capital of Austria', fact: 'f', question: 'Which river flows through a capital of a state?' });
     script({
       entity: ({ prompt }) => (prompt.includes(INJECTED) ? '{"entity": "Austria", "query": "Austria"}' : good.entity),

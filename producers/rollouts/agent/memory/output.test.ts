@@ -44,9 +44,9 @@ describe('a call in an output', () => {
     ['an empty URL', '<access></access>', ask(), none('empty_argument')],
     ['an answer that is too early', '<answer>42</answer>', early, none('answer_too_early', 'refused')],
     ['a search beside an answer that is too early', '<answer>42</answer><search>a</search>', early, search('a')],
-    ['a call that was only thought of', '<search>a</search></think>well', reasoned, none('no_action')],
-    ['a call after the thought', '<search>a</search></think><access>u</access>', reasoned, access('u')],
-    ['a call in the thought of a base model', '<search>a</search></think>', ask(), search('a')],
+    ['a call in the reasoning', '<search>a</search></think>well', reasoned, none('no_action')],
+    ['a call after the reasoning', '<search>a</search></think><access>u</access>', reasoned, access('u')],
+    ['a call in the reasoning of a base model', '<search>a</search></think>', ask(), search('a')],
   ] as const)('%s', (...[, text, asked, wanted]) => {
     expect(readOutput(text, asked, { finishReason: 'stop', tools })).toEqual(wanted);
   });
@@ -98,8 +98,8 @@ describe('the closing tag that a server leaves out', () => {
     ['is not repeated where the server leaves it in', '<search>a</search>\n', stops, '</search>', '<search>a</search>\n'],
     ['stays out where the model ended by itself', '<search> austria capital', stops, '', '<search> austria capital'],
     ['stays out where the server reports nothing', '<search> austria capital', stops, undefined, '<search> austria capital'],
-    ['ends a thought that the prompt began', 'so it is', ['</think>'], '</think>', 'so it is</think>'],
-    ['stays out after a thought that ended by itself', 'so it is', ['</think>'], '', 'so it is'],
+    ['ends reasoning that the prompt began', 'so it is', ['</think>'], '</think>', 'so it is</think>'],
+    ['stays out after reasoning that ended by itself', 'so it is', ['</think>'], '', 'so it is'],
     ['stays out if it belongs to the template', 'so', ['<|im_end|>'], '<|im_end|>', 'so'],
     ['stays out if it was not requested', 'so', stops, '</think>', 'so'],
   ] as const)('%s', (...[, text, stop, stopText, wanted]) => {

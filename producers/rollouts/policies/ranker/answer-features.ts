@@ -1,4 +1,4 @@
-// Features of a span as an answer that stay constant during a trajectory: computed once per question and page.
+// Features of a span as an answer. These stay constant during a trajectory, so they are computed once per question and page.
 import { rowOf } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { PageLine } from './page.ts';

@@ -1,5 +1,5 @@
-// A page or a list of search results as the ranker sees it, parsed from the text of the tool result: lines with a label, their links, and
-// the spans that could be an answer. It does not depend on the source of the page.
+// A page or a list of search results as the ranker sees it, parsed from the text of the tool result: lines, their labels, and their
+// links. The parsing does not depend on the source of the page.
 import type { ToolItem, ToolResult } from '../../../../streams/core/agents.ts';
 import { wordSet } from './words.ts';
 import type { WordSet } from './words.ts';
@@ -16,7 +16,7 @@ export interface PageLine {
   readonly labelWords: WordSet;
   readonly text: string;
   readonly words: WordSet;
-  /** 0 for the first line of the page, 1 for the last. */
+  /** Share of the page's nonblank lines that precede this one. */
   readonly position: number;
   readonly links: readonly Link[];
 }

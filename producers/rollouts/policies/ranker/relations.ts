@@ -49,7 +49,7 @@ const numbered = ({ links, text }: RelationLine): readonly NumberedName[] =>
 
 const namesPlaces = (line: RelationLine): boolean => numbered(line).length > 0;
 
-/** The line that a clause is about, one that names places if there is one; undefined if no label shares a word with it. */
+/** The line that a clause is about, preferably one that names places; undefined if no label shares a word with the clause. */
 export function lineOfLead({ lead }: DescribedPlace, lines: readonly RelationLine[]): RelationLine | undefined {
   if (lead === undefined) return undefined;
   const stems = stemsOf(lead.words);

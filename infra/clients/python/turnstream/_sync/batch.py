@@ -51,7 +51,7 @@ class Batch:
 
     @property
     def name(self) -> str:
-        """`<step>.<try>`. Unlike the step, no other lease of the run has it: use it in the names of files."""
+        """`<step>.<try>`. Unlike the step, it is unique among the leases of the run: use it in the names of files."""
         return self.id.rpartition("/")[2]
 
     @property
@@ -126,7 +126,7 @@ class Batch:
         return committed
 
     def hold(self) -> None:
-        """Keeps the batch leased when its block or the trainer's ends, because another process may still be training on it."""
+        """Keeps the batch leased when its block or that of the trainer ends, because another process may still be training on it."""
         self._held = True
 
     def release(self, reason: str = "returned") -> None:
@@ -168,7 +168,7 @@ class Batch:
         self.leave()
 
     def leave(self) -> None:
-        """Ends the extensions, and releases the batch unless it is committed, prepared, held, or lost.
+        """Ends the extensions, and releases the batch unless it is committed, prepared, or held. A failed release sets `lost`.
 
         A prepared or held batch stays leased until the next claim, which may keep it, or until its deadline.
         """
