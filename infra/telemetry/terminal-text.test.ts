@@ -53,7 +53,7 @@ it('escapes JSON without a change of its value', () => {
     fc.property(fc.array(part), (parts) => {
       const line = JSON.stringify({ text: parts.join('') });
       expect(JSON.parse(terminalJson(line))).toEqual(JSON.parse(line));
-      expect([...terminalJson(line)].filter((one) => isControl(one) && one !== LETTER_MARK)).toEqual([]);
+      expect(Array.from(terminalJson(line)).filter((one) => isControl(one) && one !== LETTER_MARK)).toEqual([]);
     }),
   );
 });

@@ -11,7 +11,7 @@ interface WorkerSign {
 }
 
 /** The last heartbeat of a worker, and how many there were since listening started. */
-interface LastHeartbeat {
+export interface LastHeartbeat {
   readonly count: number;
   readonly running: ReadonlySet<string>;
 }

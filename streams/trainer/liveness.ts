@@ -4,7 +4,7 @@
 import type { RunState } from '../run/run-state.ts';
 import { isRequestLost, type Trajectory } from '../group/group.ts';
 import { REFUSED, statusOf, type Attempt } from '../trajectory/attempt.ts';
-import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
+import { createHeardWorkers, type HeardWorkers, type LastHeartbeat } from './heard-workers.ts';
 
 export type ExpiryReason =
   'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused' | 'reward_timeout';
@@ -71,6 +71,24 @@ function* undecidedOf(state: RunState): Generator<Trajectory> {
   }
 }
 
+interface WorkerNow {
+  readonly nowMs: number;
+  readonly lastMs: number;
+  readonly heartbeat: LastHeartbeat | undefined;
+}
+
+function seenRunning(key: string, { nowMs, lastMs, heartbeat }: WorkerNow, before: SeenRunning | undefined): SeenRunning {
+  if (before !== undefined && heartbeat?.running.has(key) === false) return before;
+  // the log may have been folded beyond the time of this check
+  return { sinceMs: before?.sinceMs ?? nowMs, listedMs: Math.max(nowMs, lastMs), heartbeats: heartbeat?.count ?? 0 };
+}
+
+const isUnlisted = ({ heartbeats }: SeenRunning, { heartbeat }: WorkerNow): boolean =>
+  (heartbeat?.count ?? 0) - heartbeats >= UNLISTED_HEARTBEATS;
+
+const heardAgain = (running: SeenAttempts['running'], nowMs: number): SeenAttempts['running'] =>
+  new Map([...running].map(([key, { sinceMs }]) => [key, { sinceMs: Math.min(sinceMs, nowMs), listedMs: nowMs, heartbeats: 0 }]));
+
 export function createLiveness(options: { readonly silenceMs: number }): Liveness {
   const { silenceMs } = options;
   const workers = createHeardWorkers();
@@ -94,22 +112,13 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
 
   function ofRunning(trajectory: Trajectory, attempt: Attempt, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
     const key = keyOf(trajectory);
-    const running = seenRunning(key, attempt.workerId, nowMs);
+    const worker = { nowMs, lastMs: workers.lastHeard(attempt.workerId), heartbeat: workers.lastHeartbeat(attempt.workerId) };
+    const running = seenRunning(key, worker, since.running.get(key));
     seen.running.set(key, running);
-    const heard = Math.max(workers.lastHeard(attempt.workerId), liveSince ?? nowMs);
+    const heard = Math.max(worker.lastMs, liveSince ?? nowMs);
     if (nowMs - heard > silenceMs || workers.isReplaced(attempt.workerId, nowMs)) return 'silent';
-    const unlisted = (workers.lastHeartbeat(attempt.workerId)?.count ?? 0) - running.heartbeats;
-    if (unlisted >= UNLISTED_HEARTBEATS && nowMs - running.listedMs > silenceMs) return 'silent';
+    if (isUnlisted(running, worker) && nowMs - running.listedMs > silenceMs) return 'silent';
     return nowMs - running.sinceMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
-  }
-
-  function seenRunning(key: string, workerId: string, nowMs: number): SeenRunning {
-    const before = since.running.get(key);
-    const heartbeat = workers.lastHeartbeat(workerId);
-    if (before !== undefined && heartbeat?.running.has(key) === false) return before;
-    // the log may have been folded beyond the time of this check
-    const listedMs = Math.max(nowMs, workers.lastHeard(workerId));
-    return { sinceMs: before?.sinceMs ?? nowMs, listedMs, heartbeats: heartbeat?.count ?? 0 };
   }
 
   function reasonFor(trajectory: Trajectory, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
@@ -125,10 +134,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
       liveSince = nowMs;
       // listening time goes back by the length of an interruption, so times from within it may be later than now
       workers.clear();
-      const running = [...since.running].map(
-        ([key, { sinceMs }]) => [key, { sinceMs: Math.min(sinceMs, nowMs), listedMs: nowMs, heartbeats: 0 }] as const,
-      );
-      since = { claimed: new Map(), running: new Map(running) };
+      since = { claimed: new Map(), running: heardAgain(since.running, nowMs) };
     },
     claimed(offsets) {
       claims = offsets;

@@ -85,7 +85,7 @@ describe('posted rewards', () => {
     ['another run', { ...reward, run_id: 'other' }, 'line 2: run_id', /must be demo/],
     ['a field that is not known', { ...reward, vaule: 1 }, 'line 2: vaule', /is not known here/],
     ['another id', { ...reward, event_id: 'x' }, 'line 2: event_id', /must be demo-g000001\.0\/0\/-1\/reward\/, or left out/],
-    ['a different value for the same identity', { ...reward, value: 0.75 }, 'line 2: value', /differs from an earlier one/],
+    ['a different value for the same identity', { ...reward, value: 0.75 }, 'line 2: value', /differs from an earlier value of/],
     ['no JSON', '{"type":', 'line 2', /is not JSON/],
     ['no object', '[1]', 'line 2', /must be an object/],
   ])('are refused with the number of the bad line, and nothing is written: %s', async (_, ...[second, parameter, message]) => {

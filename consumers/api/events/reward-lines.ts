@@ -49,7 +49,9 @@ const wholeFrom =
   (value) =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= limits.int ? undefined : `must be a whole number from ${least}`;
 const shortText: FieldCheck = (value) =>
-  typeof value === 'string' && Array.from(value).length <= limits.text ? undefined : `must be a string of at most ${limits.text} characters`;
+  typeof value === 'string' && Array.from(value).length <= limits.text
+    ? undefined
+    : `must be a string of at most ${limits.text} characters`;
 
 const REQUIRED = ['type', 'trajectory_id', 'value'] as const;
 

@@ -25,7 +25,7 @@ describe('a rebuild', () => {
     const report = { complete: true, records: 10, storeSeconds: 2, auditSeconds: 1, audit };
     expect(renderRebuild(report)).toBe('OK: 10 records stored in 2.0 s (5/s), 10 compared in 1.0 s, 1 dead letters\n');
     expect(renderRebuild({ ...report, audit: { ...audit, ok: false } })).toMatch(/^FAILED: /);
-    expect(renderRebuild({ ...report, complete: false, audit: undefined })).toMatch(/^stopped: 10 records .*run it again\n$/);
+    expect(renderRebuild({ ...report, complete: false, audit: undefined })).toMatch(/^stopped: 10 records .*run the rebuild again\n$/);
   });
 });
 

@@ -21,8 +21,8 @@ export function Advisories({ parts }: { readonly parts: PatternParts }): JSX.Ele
   return (
     <RunPage run={run} title="Advisories">
       <p class="note">
-        Rules over the steps, tools, and workers of the run. Programs can read the same at <code>GET /v1/runs/{visible(run)}/advisories</code>,
-        and terminals with <code>turnstream status --run {visible(run)}</code>.
+        Rules over the steps, tools, and workers of the run. Programs can read the same at{' '}
+        <code>GET /v1/runs/{visible(run)}/advisories</code>, and terminals with <code>turnstream status --run {visible(run)}</code>.
       </p>
       <Waiting shown={shown} of="the advisories">
         {({ items }) => (items.length === 0 ? <Empty>No advisories: no rule applies to this run.</Empty> : <Findings items={items} />)}
