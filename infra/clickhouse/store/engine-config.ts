@@ -54,6 +54,9 @@ export function engineConfig(memoryBytes: number, usersFile: string): string {
  * Therefore at least sixteen parts are merged at a time, in the compact format until they are large, and without column statistics, which
  * no query here uses. The engine adds 5 MiB to the size of each part in its estimates: with a base below 17, sixteen parts of one row each
  * would justify rewriting a part of a few MB. The heuristic for small parts is off, because it removes the parts that triggered a merge.
+ *
+ * A merge that runs while the disk is full may succeed with empty files. The next start detaches such a part, and uses the merged parts
+ * instead if they are still there, so they are kept for some minutes.
  */
 const tableSettings: Readonly<Record<string, string | number>> = {
   auto_statistics_types: '',
@@ -62,6 +65,7 @@ const tableSettings: Readonly<Record<string, string | number>> = {
   merge_selector_enable_heuristic_to_remove_small_parts_at_right: 0,
   min_bytes_for_wide_part: 256 * MiB,
   packed_skip_index_max_bytes: MiB,
+  old_parts_lifetime: 480,
 };
 
 const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
