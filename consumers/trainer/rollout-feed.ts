@@ -91,9 +91,10 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
   if (!read.ok || !isRollout(read.value)) return;
   const { value } = read;
   if (value.event.run_id !== deps.state.runId) return;
-  const { timestampMs } = record;
-  if (value.type === 'TrajectoryStarted') deps.signs.heard(value.event.worker_id, { timestampMs });
-  if (value.type === 'WorkerHeartbeat') deps.signs.heard(value.event.worker_id, { timestampMs, running: listedIn(value.event) });
+  if (value.type === 'TrajectoryStarted') deps.signs.heard(value.event.worker_id, { timestampMs: record.timestampMs });
+  else if (value.type === 'WorkerHeartbeat') {
+    deps.signs.heard(value.event.worker_id, { timestampMs: record.timestampMs, running: listedIn(value.event) });
+  }
   foldRollout(deps.state, value, record);
 }
 
