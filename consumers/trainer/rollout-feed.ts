@@ -7,6 +7,7 @@ import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventType, WorkerHeartbeat } from '../../schemas/generated/events.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/trajectory/rollout-view.ts';
+import type { WorkerSign } from '../../streams/trainer/heard-workers.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { createMarkCheck } from './mark-check.ts';
 
@@ -25,8 +26,8 @@ export interface RolloutFeed {
 
 /** What the feed reports about workers. */
 interface LifeSigns {
-  /** A worker's sign of life was folded, with its timestamp; a heartbeat lists what runs, as `<trajectory>/<attempt>`. */
-  heard(workerId: string, sign: { readonly timestampMs: number; readonly running?: ReadonlySet<string> }): void;
+  /** A worker's sign of life was folded. */
+  heard(workerId: string, sign: Omit<WorkerSign, 'nowMs'>): void;
   /** The state has caught up with the log for the first time. */
   live(): void;
 }

@@ -14,6 +14,7 @@ import { committedMarks, watchForCuts } from './cut-log.ts';
 import type { TrainerDeps, TrainerEnd, TrainerLife } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
+import type { WorkerSign } from '../../streams/trainer/heard-workers.ts';
 import { createLiveness } from '../../streams/trainer/liveness.ts';
 import { live } from './live.ts';
 import { policyOf } from './external/commit.ts';
@@ -94,7 +95,7 @@ async function bringUp(
     },
   });
   const signs = {
-    heard(workerId: string, sign: { readonly timestampMs: number; readonly running?: ReadonlySet<string> }): void {
+    heard(workerId: string, sign: Omit<WorkerSign, 'nowMs'>): void {
       liveness.heard(workerId, { ...sign, nowMs: listening.now() });
       clocks.note(workerId, sign.timestampMs, deps.clock.monotonic());
     },

@@ -3,7 +3,7 @@
 import { incarnationOf } from '../trajectory/worker-id.ts';
 
 /** A record of a worker: when it was folded, in listening time, and the clock of the worker when it wrote it, ms since the epoch. */
-interface WorkerSign {
+export interface WorkerSign {
   readonly nowMs: number;
   readonly timestampMs: number;
   /** Of a heartbeat: the attempts that it lists, as `<trajectory>/<attempt>`. */
