@@ -2,9 +2,11 @@
 // terminal, each such character is shown as a dot. The styles that ClickHouse uses in tables are kept.
 import { StringDecoder } from 'node:string_decoder';
 
-/** Control characters except tab and line feed, characters that reorder a line, and escape characters that do not begin a kept style. */
-const HOSTILE =
-  /\u001b(?!\[(?:0|1|4|22|24|31|31;1|90)m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** DEL, the control characters after it, and characters that reorder or break a line: JSON does not escape them. */
+const BEYOND_ASCII = '\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+/** The above, all other control characters except tab and line feed, and escape characters that do not begin a kept style. */
+const HOSTILE = new RegExp(`\\u001b(?!\\[(?:0|1|4|22|24|31|31;1|90)m)|[\\u0000-\\u0008\\u000b-\\u001a\\u001c-\\u001f${BEYOND_ASCII}]`, 'g');
+const NOT_IN_JSON = new RegExp(`[${BEYOND_ASCII}]`, 'g');
 
 /** The beginning of a style, at the end of a chunk. */
 const PARTIAL = /\u001b(?:\[[\d;]{0,4})?$/;
@@ -25,7 +27,4 @@ export function terminalChunks(): (bytes: Buffer) => string {
 
 /** A line of JSON with these characters escaped: it has the same value. */
 export const terminalJson = (line: string): string =>
-  line.replaceAll(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  line.replaceAll(NOT_IN_JSON, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
