@@ -58,3 +58,50 @@ describe('ranges that a departed member had announced', () => {
     expect(assignment.repeat()?.bounds).toHaveLength(2);
   });
 });
+
+/** As many partitions as given, without a record before. */
+function assignmentOf(partitions: number): Assignment {
+  const assignment = new Assignment();
+  const plans = new Map(Array.from({ length: partitions }, (_, at): [number, PartitionStart] => [at, startOf(0)]));
+  assignment.add('rollouts', { committed: committedAt(partitions), plans, limits });
+  return assignment;
+}
+
+const startOf = (from: number): PartitionStart => ({ plan: { kind: 'read', from, askBelow: 0 }, end: 1_000 });
+const committedAt = (partitions: number) =>
+  Array.from({ length: partitions }, (_, partition) => ({ topic: 'rollouts' as const, partition, offset: 0, metadata: '' }));
+
+function offer(assignment: Assignment, partition: number, { count, nowMs }: { readonly count: number; readonly nowMs: number }): void {
+  const ranges = assignment.ranges('rollouts', partition);
+  const from = ranges?.position().next ?? 0;
+  const entries = Array.from({ length: count }, (_, at) => ({ offset: from + at, bytes: 1, record: recordAt(from + at) }));
+  ranges?.offer({ entries: entries as unknown as TakenRecord[], nextOffset: from + count, endOffset: 1_000 }, nowMs);
+}
+
+const duePartitions = (assignment: Assignment, nowMs: number): readonly number[] =>
+  assignment.due(nowMs, false).map(({ partition }) => partition);
+
+describe('ranges that are due', () => {
+  it('are those of all partitions as soon as they fill an insert together', () => {
+    const assignment = assignmentOf(4);
+    for (const partition of [0, 1, 2]) offer(assignment, partition, { count: 30, nowMs: 0 });
+    expect(duePartitions(assignment, 1)).toEqual([]);
+    offer(assignment, 3, { count: 10, nowMs: 1 });
+    expect(duePartitions(assignment, 1)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('fill a few inserts at most, and no partition waits for those that are read after it', () => {
+    const assignment = assignmentOf(8);
+    const stored = Array.from({ length: 8 }, () => 0);
+    for (let round = 1; round <= 16; round += 1) {
+      for (let partition = 0; partition < 8; partition += 1) offer(assignment, partition, { count: 40, nowMs: round });
+      const due = assignment.due(round, false);
+      const records = due.reduce((sum, { range }) => sum + range.entries.length, 0);
+      expect(records).toBeLessThan(4 * limits.records);
+      for (const { partition, range } of due) stored[partition] = (stored[partition] ?? 0) + range.entries.length;
+      assignment.removeStored(due);
+    }
+    expect(Math.min(...stored)).toBeGreaterThan(0);
+    expect(Math.max(...stored) - Math.min(...stored)).toBeLessThanOrEqual(2 * limits.records);
+  });
+});

@@ -13,10 +13,14 @@ import type { StartPlan } from './start-plan.ts';
 /** Tasks wait longer by this factor: an insert costs the same for one row as for a thousand, and tasks are not needed before turns. */
 const TASKS_WAIT = 3;
 
+/** As many inserts as run at a time. */
+const INSERTS_PER_ROUND = 3;
+
 interface Partition {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly ranges: PartitionRanges<TakenRecord>;
+  readonly limits: Limits;
   /** Below this offset, the tables may already hold some of the records. */
   readonly askBelow: number;
   /** A record that the tables hold, until it is compared with the same offset of the log. */
@@ -94,7 +98,7 @@ export class Assignment {
       }
       const from = behind.get(partition) ?? plan.from;
       const ranges = createPartitionRanges<TakenRecord>(from, { ...limits, waitMs });
-      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, askBelow: plan.askBelow, check });
+      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, limits, askBelow: plan.askBelow, check });
       const offset = Math.min(from, check?.offset ?? from);
       if (from >= 0) this.#starts = [...this.#starts, { topic, partition, offset }];
     }
@@ -158,14 +162,42 @@ export class Assignment {
     this.#repeats = this.#repeats.filter((one) => one !== repeat);
   }
 
-  /** When a range of a topic is old enough, the ranges of its other partitions are due too. */
+  /**
+   * When a range of a topic is old enough, or the ranges of its partitions fill an insert together, the ranges of all its partitions are due.
+   * The oldest come first, and no more than fill `INSERTS_PER_ROUND` inserts: a member that is behind reads the next ones meanwhile.
+   */
   due(nowMs: number, force: boolean): readonly PartitionRange<TakenRecord>[] {
     const partitions = [...this.#partitions.values()];
     const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
-    return partitions.flatMap(({ topic, partition, ranges, askBelow }) => {
+    for (const topic of this.#fullTopics()) ripe.add(topic);
+    const due = partitions.flatMap(({ topic, partition, ranges, limits, askBelow }) => {
+      const sinceMs = ranges.dueAt() ?? 0;
       const range = ranges.due(nowMs, force || ripe.has(topic));
-      return range === undefined ? [] : [{ topic, partition, range, asks: range.min < askBelow }];
+      return range === undefined ? [] : [{ topic, partition, range, asks: range.min < askBelow, sinceMs, limits }];
     });
+    let inserts = 0;
+    return due
+      .sort((one, other) => one.sinceMs - other.sinceMs)
+      .filter(({ range, limits }) => {
+        const fits = inserts < INSERTS_PER_ROUND;
+        inserts += Math.max(range.bytes / limits.bytes, range.entries.length / limits.records);
+        return fits;
+      });
+  }
+
+  /** Topics whose buffered records fill an insert. */
+  #fullTopics(): readonly EventTopic[] {
+    const sums = new Map<EventTopic, { bytes: number; records: number }>();
+    const full = new Set<EventTopic>();
+    for (const { topic, ranges, limits } of this.#partitions.values()) {
+      const pending = ranges.pending();
+      const sum = sums.get(topic) ?? { bytes: 0, records: 0 };
+      sum.bytes += pending.bytes;
+      sum.records += pending.records;
+      sums.set(topic, sum);
+      if (sum.records >= limits.records || sum.bytes >= limits.bytes) full.add(topic);
+    }
+    return [...full];
   }
 
   removeStored(stored: readonly PartitionRange<TakenRecord>[]): void {
