@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { PlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import { replaceFile } from '../lifecycle/replace-file.ts';
+import { openBrokenParts } from './store/broken-parts.ts';
 import { openIncoming } from './store/body.ts';
 import { engineConfig, engineMemoryBytes, querySettings } from './store/engine-config.ts';
 import { openEngine } from './store/engine.ts';
@@ -79,7 +80,8 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const readers = Math.max(1, Math.min(options.sessions - 1, (options.ioThreads ?? NODE_IO_THREADS) - 2));
   const gate = createGate({ readers, queueLimit: 1_000, maxWaitMs: 60_000 });
   const offenders = openOffenders(join(folder, 'ended-by.json'));
-  const life = watchOver({ engine, offenders, logger: options.logger, die: options.die ?? killSelf });
+  const brokenParts = openBrokenParts(join(folder, 'data'), join(folder, 'broken-parts.json'));
+  const life = watchOver({ engine, offenders, brokenParts, logger: options.logger, die: options.die ?? killSelf });
   const server = createStoreServer({
     ...{ engine, gate, life, judge: options.open === true ? async () => undefined : createJudge(engine, offenders) },
     incoming,

@@ -46,5 +46,8 @@ const depsOf = ({ kafka }: LogConnection, group: string, holdings: MendDeps['hol
 async function assertAlone({ kafka }: LogConnection, group: string): Promise<void> {
   const members = await kafka.offsets.members(group);
   if (members === 0) return;
-  throw new PlatformError('GROUP_FENCED', `mending the warehouse: sinks of the group ${group} are running (${members}); stop them first`);
+  throw new PlatformError(
+    'GROUP_FENCED',
+    `mending the warehouse: sinks of the group ${group} are running (${members}); stop them first. One that was killed counts for up to 30 s`,
+  );
 }

@@ -1,11 +1,13 @@
 // Ends the store when its engine cannot continue. After a fatal error the engine answers every statement with ABORTED forever, and a
-// statement that ignores its limits occupies its thread forever: only the end of the process ends both. So the store answers the pending
+// statement that ignores its limits occupies its thread forever: only the end of the process ends both. A broken part of a table is replaced
+// at a start only. So the store answers the pending
 // requests, records the offending statement, and kills itself: nothing in the engine can block a SIGKILL. Acknowledged data is on disk; the
 // supervisor restarts the process.
 import type { Logger } from '../../../streams/core/ports.ts';
 import { inTime } from '../../lifecycle/waiting.ts';
 import { ClickHouseFailure, failureOf } from '../clickhouse-error.ts';
 import type { ClickHouseEngine } from './engine.ts';
+import type { BrokenParts } from './broken-parts.ts';
 import type { Offenders } from './offenders.ts';
 import { shapeOf } from './shape.ts';
 import { TICK_MS, type WatchedCall } from './watch.ts';
@@ -13,8 +15,8 @@ import { TICK_MS, type WatchedCall } from './watch.ts';
 export interface EngineLife {
   /** Resolves when the engine answers; concurrent callers share one query. Throws otherwise. */
   health(): Promise<void>;
-  /** Reports that a statement failed with ABORTED: the engine may be dying. */
-  suspect(): void;
+  /** Reports why a statement failed: the engine may be dying, or may need a restart to replace a broken part of a table. */
+  suspect(failure: ClickHouseFailure): void;
   /** Ends the process at once. */
   end(reason: string): void;
   /** Stops watching the engine. */
@@ -25,6 +27,7 @@ export interface LifeOptions {
   readonly engine: ClickHouseEngine;
   readonly logger: Logger;
   readonly offenders: Offenders;
+  readonly brokenParts: BrokenParts;
   /** Ends the process; must not call native code that may hang. */
   readonly die: () => void;
 }
@@ -39,6 +42,7 @@ const SETTLE_MS = 300;
 const FLUSH_MS = 200;
 const STATEMENT_CHARS = 1_000;
 
+/** The engine's answer to everything once it is dying, and sometimes before. */
 const ABORTED = 236;
 const isDying = (error: unknown): boolean => failureOf(error).code === ABORTED;
 
@@ -55,12 +59,19 @@ const dyingFailure = (said: string): ClickHouseFailure =>
     `The engine failed while this statement ran (${said}): the store ends and is started again`,
   );
 
+const brokenFailure = (part: string, { message }: ClickHouseFailure): ClickHouseFailure =>
+  new ClickHouseFailure(
+    246,
+    'CORRUPTED_DATA',
+    `The part ${part} cannot be read (${message}): a start replaces it with the parts it was merged from`,
+  );
+
 const noAnswer = (): ClickHouseFailure =>
   new ClickHouseFailure(209, 'SOCKET_TIMEOUT', `The engine has not answered within ${PATIENCE_MS} ms`);
 
 /** Starts watching the engine. */
 export function watchOver(options: LifeOptions): EngineLife {
-  const { engine, logger, offenders, die } = options;
+  const { engine, logger, offenders, brokenParts, die } = options;
   let state: 'well' | 'dying' | 'ended' = 'well';
   let freshUntil = 0;
   let asking: Promise<void> | undefined;
@@ -107,12 +118,11 @@ export function watchOver(options: LifeOptions): EngineLife {
   }, TICK_MS).unref();
 
   return {
-    async health() {
-      if (performance.now() < freshUntil) return;
-      await inTime(probe(), PATIENCE_MS, noAnswer);
-    },
-    suspect() {
-      probe().catch(() => undefined);
+    health: () => (performance.now() < freshUntil ? Promise.resolve() : inTime(probe(), PATIENCE_MS, noAnswer)),
+    suspect(failure) {
+      if (failure.code === ABORTED) probe().catch(() => undefined);
+      const part = brokenParts.foundIn(failure);
+      if (part !== undefined) finish([], brokenFailure(part, failure));
     },
     end(reason) {
       const statements = engine.watch.pending().map(({ asked }) => shapeOf(asked.sql).slice(0, STATEMENT_CHARS));

@@ -56,7 +56,7 @@ async function answer(deps: ServerDeps, request: IncomingMessage, response: Serv
       entered.leave();
     }
   } catch (error) {
-    if (failureOf(error).code === ABORTED) deps.life.suspect();
+    deps.life.suspect(failureOf(error));
     report(deps.logger, error, { queryId: context.queryId, gone: gone.signal.aborted });
     sendFailure(context, error);
     request.resume();
@@ -78,9 +78,6 @@ function urlOf(request: IncomingMessage): URL {
     throw new ClickHouseFailure(36, 'BAD_ARGUMENTS', 'The URL of the request cannot be read');
   }
 }
-
-/** The engine's answer to everything once it is dying, and sometimes before. */
-const ABORTED = 236;
 
 const isRead = (request: IncomingMessage): boolean => request.method === 'GET' || request.method === 'HEAD';
 

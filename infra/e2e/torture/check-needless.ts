@@ -175,12 +175,12 @@ function ranTooLong({ facts, histories }: Case, event: ExpiryFact['event'], { gi
 /** How long after a fault a decision made during the fault may still be written. */
 const LATE_MS = 10_000;
 
-/** A broker was killed, and before the lost claim could be noticed, a fault of the trainer gave it a new deadline. */
+/** A broker or the worker was killed, and before the lost claim could be noticed, a fault of the trainer gave it a new deadline. */
 function wasNoticedLate({ given, witness }: CheckedExpiry): boolean {
   const wait = witness.silenceMs + LATE_MS;
   const ofTrainer = witness.strikes.filter(({ kind, target }) => target === 'trainer' && kind !== 'clock');
   return witness.strikes
-    .filter(({ kind, target, fromMs }) => kind === 'kill' && target === 'broker' && fromMs <= given.toMs)
+    .filter(({ kind, target, fromMs }) => kind === 'kill' && ['broker', 'worker'].includes(target) && fromMs <= given.toMs)
     .some((kill) => {
       const restarts = ofTrainer.filter(({ fromMs }) => fromMs >= kill.fromMs && fromMs <= kill.toMs + wait);
       return restarts.some(({ toMs }) => toMs + wait >= given.fromMs);

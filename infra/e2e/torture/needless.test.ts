@@ -86,6 +86,10 @@ describe('an attempt that was given up', () => {
       { reason: 'lost_claim', records: [], strikes: [strike('kill', 'broker', [40_000, 40_000])] },
     ],
     [
+      'as a lost claim, long after its worker was killed',
+      { reason: 'lost_claim', records: [], strikes: [strike('kill', 'worker', [40_000, 40_000])] },
+    ],
+    [
       'as a lost claim, long after the trainer was killed',
       { reason: 'lost_claim', records: [], strikes: [strike('kill', 'trainer', [50_000, 50_000])] },
     ],
@@ -116,6 +120,15 @@ describe('an attempt that was given up', () => {
         reason: 'lost_claim',
         records: [],
         strikes: [strike('kill', 'broker', [40_000, 40_000]), strike('kill', 'trainer', [50_000, 50_000])],
+      },
+    ],
+    [
+      'its worker was killed with its claim, and the trainer was cut off before it noticed',
+      'struck',
+      {
+        reason: 'lost_claim',
+        records: [],
+        strikes: [strike('kill', 'worker', [40_000, 40_000]), strike('cut', 'trainer', [49_000, 53_500])],
       },
     ],
     ['its time was over', 'overdue', { reason: 'wall_clock', records: [recordAt(20_000)], heartbeats: alive }],

@@ -63,7 +63,8 @@ async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord
   }
 }
 
-const MEND_TRIES = 20;
+/** How long a stopped sink may stay a member of its group, ms: its session, and a rebalance that waits for it. */
+const MEND_TIMEOUT_MS = 90_000;
 
 /**
  * The only manual intervention, as the error message instructs: stops the sink and tells it how to handle a log that is shorter than its
@@ -72,10 +73,11 @@ const MEND_TRIES = 20;
 async function mend(world: TortureWorld): Promise<string> {
   const pids = await processesOf(world, 'warehouse');
   return whileStopped(pids, async () => {
-    for (let tries = 1; ; tries += 1) {
-      // a stopped sink stays a member of its group until its session times out
+    const began = Date.now();
+    for (;;) {
       const { code, said } = await world.command('warehouse', 'mend', '--yes');
-      if (code === 0 || tries === MEND_TRIES) return `mend ended with ${code ?? 'a signal'}: ${said.trim().split('\n').at(-1) ?? ''}`;
+      if (code === 0 || Date.now() - began > MEND_TIMEOUT_MS)
+        return `mend ended with ${code ?? 'a signal'}: ${said.trim().split('\n').at(-1) ?? ''}`;
       await new Promise((wake) => setTimeout(wake, 1_000));
     }
   });

@@ -1,7 +1,7 @@
 // `npm run torture -- --minutes M --kills N --seed S`: runs a real training run under a seeded schedule of kills, freezes, cut connections,
 // lost offsets and records, full disks and wrong clocks. Afterwards an oracle that reads only the raw log and the tables checks the result.
 // Exit code 1 when a guarantee was violated, or when the run did not recover from a fault by itself.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -94,9 +94,12 @@ function askedFor(args: readonly string[]): TortureOptions {
     disks: canMountDisk,
     external: values.trainer === 'external',
   };
+  if (isFolder(values.out)) throw new RangeError(`--out must be a file, got the folder ${values.out}`);
   const only = values.only === undefined ? {} : { only: values.only.split(',') };
   return { settings: { ...settings, ...only }, patienceMs: figure('patience') * 1_000, out: values.out };
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 interface Tormented {
   readonly struck: readonly Struck[];

@@ -78,7 +78,7 @@ const struckTopics = [
 
 const PASSWORD = 'torture';
 /** Sizes of the in-memory disks: enough for half an hour of data, plus space to fill. */
-const DISK_MB = { store: 1_536, trainer: 256 } as const;
+const DISK_MB = { store: 4_096, trainer: 256 } as const;
 type Disks = Partial<Readonly<Record<FaultOf<'disk'>['target'], SmallDisk>>>;
 
 export async function startWorld(options: WorldOptions): Promise<TortureWorld> {
