@@ -16,7 +16,7 @@ import {
 } from '../../testing/dashboard-speed.ts';
 import { longRun } from '../../testing/dashboard-world.ts';
 import { chromiumPath } from '../../testing/journeys.ts';
-import { flowSpeed, seedFlow, tailSpeed } from './dashboard-streams.ts';
+import { flowSpeed, seedStreams, tailSpeed } from './dashboard-streams.ts';
 import { flagsOr } from '../../e2e/flags.ts';
 import { FRESH_MS, inLargeWorld, inSmallWorld, largeRun, type MeasuredWorld } from './measured-worlds.ts';
 
@@ -44,7 +44,7 @@ const times = Number(flags.times);
 
 async function figuresIn(browser: Browser, world: MeasuredWorld): Promise<readonly SpeedFigure[]> {
   const { url, store } = world;
-  await seedFlow(store);
+  await seedStreams(store);
   await seedZoomRun(store);
   const measured = { browser, url, times };
   return [

@@ -12,14 +12,18 @@ const tailRun = 'tail';
 const TAILED = 50;
 const viewport = { width: 1_280, height: 800 };
 
-/** Writes as many trajectories as one response of the flow has at most, of which some are too old when they are trained on. */
-export async function seedFlow(store: Store): Promise<void> {
-  const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
-  const [names, place] = ['_topic, _partition, _offset, _timestamp', `'turnstream.training', 3, number, ${start}`];
+const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
+const [names, place] = ['_topic, _partition, _offset, _timestamp', `'turnstream.training', 3, number, ${start}`];
+
+/**
+ * Writes as many trajectories as one response of the flow has at most, of which some are too old when they are trained on, and the run whose
+ * events are followed: the API streams events only of runs that exist.
+ */
+export async function seedStreams(store: Store): Promise<void> {
   const sample = `concat('g', toString(intDiv(number, 4))), concat('${flowRun}-g', toString(intDiv(number, 4)), '.', toString(number % 4)), 0`;
   await store.command(
     `insert into run_events (run_id, event, max_staleness, at, ${names})
-     select '${flowRun}', 'started', 1, ${start}, ${place} from numbers(1)`,
+     select arrayJoin(['${flowRun}', '${tailRun}']), 'started', 1, ${start}, ${place} from numbers(1)`,
   );
   await store.command(
     `insert into policies (run_id, version, parent, occurred_at, ${names})
