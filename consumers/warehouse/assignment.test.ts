@@ -94,7 +94,7 @@ describe('ranges that are due', () => {
     const assignment = assignmentOf(8);
     const stored = Array.from({ length: 8 }, () => 0);
     for (let round = 1; round <= 16; round += 1) {
-      for (let partition = 0; partition < 8; partition += 1) offer(assignment, partition, { count: 40, nowMs: round });
+      for (let partition = 0; partition < 8; partition += 1) offer(assignment, partition, { count: 60, nowMs: round });
       const due = assignment.due(round, false);
       const records = due.reduce((sum, { range }) => sum + range.entries.length, 0);
       expect(records).toBeLessThan(4 * limits.records);

@@ -4,7 +4,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { GroupSession, LogBatch, Position, CommittedOffsets } from '../../streams/core/ports.ts';
 import type { PartitionRange } from './bundle.ts';
-import type { TakenRecord } from './flush.ts';
+import { INSERTS_AT_ONCE, type TakenRecord } from './flush.ts';
 import type { Top } from './holdings.ts';
 import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
 import { partOf, repeatsIn, type Repeat } from './repeats.ts';
@@ -12,9 +12,6 @@ import type { StartPlan } from './start-plan.ts';
 
 /** Tasks wait longer by this factor: an insert costs the same for one row as for a thousand, and tasks are not needed before turns. */
 const TASKS_WAIT = 3;
-
-/** As many inserts as run at a time. */
-const INSERTS_PER_ROUND = 3;
 
 interface Partition {
   readonly topic: EventTopic;
@@ -164,7 +161,7 @@ export class Assignment {
 
   /**
    * When a range of a topic is old enough, or the ranges of its partitions fill an insert together, the ranges of all its partitions are due.
-   * The oldest come first, and no more than fill `INSERTS_PER_ROUND` inserts: a member that is behind reads the next ones meanwhile.
+   * The oldest come first, as many as fill the inserts that run at the same time.
    */
   due(nowMs: number, force: boolean): readonly PartitionRange<TakenRecord>[] {
     const partitions = [...this.#partitions.values()];
@@ -179,7 +176,7 @@ export class Assignment {
     return due
       .sort((one, other) => one.sinceMs - other.sinceMs)
       .filter(({ range, limits }) => {
-        const fits = inserts < INSERTS_PER_ROUND;
+        const fits = inserts < INSERTS_AT_ONCE;
         inserts += Math.max(range.bytes / limits.bytes, range.entries.length / limits.records);
         return fits;
       });

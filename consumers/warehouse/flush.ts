@@ -57,7 +57,8 @@ interface Flushing extends FlushDeps, FlushTerms {
   readonly fence: Fence;
 }
 
-const INSERTS_AT_ONCE = 3;
+/** How many inserts of a flush run at the same time. */
+export const INSERTS_AT_ONCE = 3;
 const LETTERS_AT_ONCE = 500;
 const LETTER_BYTES_AT_ONCE = 1_000_000;
 

@@ -12,8 +12,8 @@ import { parseFromRole, type FromRole, type HealthMessage, type MetricsMessage }
 const SEMI_SPACE_MIB = 32;
 
 /**
- * Size that the old generation of the store reaches before V8 collects it, MiB. By V8's own limit, a multiple of the few live objects, the
- * buffers of inserted rows cause several full collections per second, which take a sixth of the store's CPU time.
+ * Size that the store's old generation may reach before V8 collects it, MiB. V8's own limit is a multiple of the live objects, which are
+ * few: the buffers of inserted rows would cause several full collections per second, which take a sixth of the store's CPU time.
  */
 const STORE_OLD_SPACE_MIB = 128;
 
