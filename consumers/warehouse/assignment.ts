@@ -168,8 +168,9 @@ export class Assignment {
     const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
     for (const topic of this.#fullTopics()) ripe.add(topic);
     const due = partitions.flatMap(({ topic, partition, ranges, limits, askBelow }) => {
-      const sinceMs = ranges.dueAt() ?? 0;
       const range = ranges.due(nowMs, force || ripe.has(topic));
+      // closed by now, so it has been due since its first record
+      const sinceMs = ranges.dueAt() ?? 0;
       return range === undefined ? [] : [{ topic, partition, range, asks: range.min < askBelow, sinceMs, limits }];
     });
     let inserts = 0;

@@ -1,8 +1,7 @@
 // Ends the store when its engine cannot continue. After a fatal error the engine answers every statement with ABORTED forever, and a
 // statement that ignores its limits occupies its thread forever: only the end of the process ends both. A broken part of a table is replaced
-// at a start only. So the store answers the pending
-// requests, records the offending statement, and kills itself: nothing in the engine can block a SIGKILL. Acknowledged data is on disk; the
-// supervisor restarts the process.
+// at a start only. So the store answers the pending requests, records the offending statement, and kills itself: nothing in the engine can
+// block a SIGKILL. Acknowledged data is on disk; the supervisor restarts the process.
 import type { Logger } from '../../../streams/core/ports.ts';
 import { inTime } from '../../lifecycle/waiting.ts';
 import { ClickHouseFailure, failureOf } from '../clickhouse-error.ts';

@@ -15,6 +15,7 @@ import type { Done, Gone, GonePart } from './done.ts';
 import { processesOf, whileStopped } from './strike-process.ts';
 import { cutTail, newestBatches } from './tail.ts';
 import type { TortureWorld } from './world.ts';
+import { pause } from '../../lifecycle/waiting.ts';
 
 const NAMESPACE = 'turnstream';
 
@@ -78,7 +79,7 @@ async function mend(world: TortureWorld): Promise<string> {
       const { code, said } = await world.command('warehouse', 'mend', '--yes');
       if (code === 0 || Date.now() - began > MEND_TIMEOUT_MS)
         return `mend ended with ${code ?? 'a signal'}: ${said.trim().split('\n').at(-1) ?? ''}`;
-      await new Promise((wake) => setTimeout(wake, 1_000));
+      await pause(1_000);
     }
   });
 }
