@@ -67,6 +67,7 @@ export default defineConfig({
           name: 'torture',
           ...withProcesses,
           include: torture,
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 3 },
         },
       },
