@@ -50,6 +50,8 @@ interface Measured {
   readonly url: string;
   /** How often each figure is measured. */
   readonly times: number;
+  /** How long an opened page may load what it shows below before it is opened again. */
+  readonly settleMs?: number;
 }
 
 const viewport = { width: 1_280, height: 800 };
@@ -66,18 +68,39 @@ async function fresh<T>({ browser }: Measured, doing: (page: Page, context: Brow
   }
 }
 
-/** Times in ms of a page that is opened with nothing in the caches, then again in the same browser. */
+/** Times in ms, from the start of the navigation to the paint, of a page that is opened with empty caches, then again in the same browser. */
 export interface OpenedTimes {
   readonly cold: readonly number[];
   readonly warm: readonly number[];
 }
 
-async function opened(measured: Measured, doing: (page: Page) => Promise<unknown>): Promise<OpenedTimes> {
+/** A page, and what it shows when it is ready: as many elements as `count` that match the selector. */
+interface OpenedPage {
+  readonly path: string;
+  readonly selector: string;
+  readonly count: number;
+}
+
+/** Reads the clock of the browser, because the programs that open the page take longer to notice than the page takes to paint. */
+const paintedScript = ({ selector, count }: OpenedPage): string => `
+  globalThis.__painted = new Promise((done) => new MutationObserver((_, observer) => {
+    if (document.querySelectorAll(${JSON.stringify(selector)}).length < ${count}) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now())));
+  }).observe(document, { childList: true, subtree: true }));`;
+
+async function opened(measured: Measured, shown: OpenedPage): Promise<OpenedTimes> {
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let round = 0; round < measured.times; round += 1) {
     await fresh(measured, async (page) => {
-      cold.push(await timed(() => doing(page)));
-      warm.push(await timed(() => doing(page)));
+      await page.addInitScript(paintedScript(shown));
+      const open = async (): Promise<number> => {
+        await page.goto(`${measured.url}${shown.path}`, { waitUntil: 'commit' });
+        return page.evaluate<number>('globalThis.__painted');
+      };
+      cold.push(await open());
+      await page.waitForTimeout(measured.settleMs ?? 0);
+      warm.push(await open());
     });
   }
   return { cold, warm };
@@ -85,10 +108,7 @@ async function opened(measured: Measured, doing: (page: Page) => Promise<unknown
 
 /** Times in ms until the charts of a run's overview are drawn. */
 export const chartsSpeed = (measured: Measured, run: string): Promise<OpenedTimes> =>
-  opened(measured, async (page) => {
-    await page.goto(`${measured.url}/runs/${run}`, { waitUntil: 'commit' });
-    await page.locator('.chart .u-over').nth(5).waitFor();
-  });
+  opened(measured, { path: `/runs/${run}`, selector: '.chart .u-over', count: 6 });
 
 export async function overviewSpeed(
   measured: Measured,
@@ -103,6 +123,19 @@ export async function overviewSpeed(
 
 /** Resolves after the next paint. */
 const PAINTED = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done)))';
+
+/** Opens the address without loading the page, and resolves to the ms until a note with the text is painted. */
+const zoomScript = (query: string, text: string): string => `
+  new Promise((done) => {
+    const began = performance.now();
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector('main').textContent.includes(${JSON.stringify(text)})) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+    }).observe(document, { childList: true, subtree: true, characterData: true });
+    history.pushState(null, '', ${JSON.stringify(query)});
+    dispatchEvent(new PopStateEvent('popstate'));
+  })`;
 
 export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
   return fresh(measured, async (page, context) => {
@@ -122,12 +155,8 @@ export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigur
     const values = await repeated(measured.times, async () => {
       from += 301;
       const before = await scripted();
-      const took = await timed(async () => {
-        const query = `?series=${encodeURIComponent(TWELVE)}&from=${from}&to=${from + 2_000}`;
-        await page.evaluate(`void (history.pushState(null, '', ${JSON.stringify(query)}), dispatchEvent(new PopStateEvent('popstate')))`);
-        await page.getByText(new RegExp(`^Steps ${from.toLocaleString('en-US')} to `)).waitFor();
-        await page.evaluate(PAINTED);
-      });
+      const query = `?series=${encodeURIComponent(TWELVE)}&from=${from}&to=${from + 2_000}`;
+      const took = await page.evaluate<number>(zoomScript(query, `Steps ${from.toLocaleString('en-US')} to `));
       redraws.push(((await scripted()) - before) / CHARTS);
       return took;
     });
@@ -143,16 +172,11 @@ interface ShownTrajectory {
   readonly id: string;
 }
 
-const openTrajectory =
-  ({ url }: Measured, { run, id }: ShownTrajectory) =>
-  async (page: Page): Promise<void> => {
-    await page.goto(`${url}/runs/${run}/t/${id}?attempt=0`, { waitUntil: 'commit' });
-    await page.locator('.turn-row').first().waitFor();
-  };
+const pathOf = ({ run, id }: ShownTrajectory): string => `/runs/${run}/t/${id}?attempt=0`;
 
 /** Times in ms until the first rows of a trajectory are shown. */
 export const firstRowsSpeed = (measured: Measured, shown: ShownTrajectory): Promise<OpenedTimes> =>
-  opened(measured, openTrajectory(measured, shown));
+  opened(measured, { path: pathOf(shown), selector: '.turn-row', count: 1 });
 
 const longest: ShownTrajectory = { run: longRun, id: longTrajectory };
 
@@ -168,7 +192,8 @@ export async function trajectorySpeed(measured: Measured): Promise<readonly Spee
 /** Figures of the trajectory's page while it is open. */
 export async function openTrajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
   return fresh(measured, async (page) => {
-    await openTrajectory(measured, longest)(page);
+    await page.goto(`${measured.url}${pathOf(longest)}`);
+    await page.locator('.turn-row').first().waitFor();
     const selected = (turn: string) => page.locator('.turn-row[aria-selected=true] .number', { hasText: new RegExp(`^${turn}$`) });
     const last = await repeated(measured.times, async () => {
       await page.keyboard.press('Home');

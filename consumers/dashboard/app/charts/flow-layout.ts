@@ -1,6 +1,7 @@
 // The layout of the flow: each trajectory goes into the first lane that is free when it starts, so the height shows how many ran at once.
 // No DOM, for tests.
 import { firstAt } from '../data/first-at.ts';
+import { numbersOf } from '../data/numbers.ts';
 import type { ApiFlow } from '../data/watch-shapes.ts';
 
 export interface FlowLayout {
@@ -46,8 +47,8 @@ function createLanes(most: number): (fromMs: number, toMs: number) => number {
 export function packFlow(flow: ApiFlow, nowMs: number): FlowLayout {
   const starts = column(flow, 'start_ms');
   const laneOf = new Int32Array(starts.length);
-  const ends = Float64Array.from(starts, (_, at) => endOf(flow, at, nowMs));
-  const bounds = Float64Array.from(starts, (_, at) => boundOf(flow, at) ?? Infinity);
+  const ends = numbersOf(starts.length, (at) => endOf(flow, at, nowMs));
+  const bounds = numbersOf(starts.length, (at) => boundOf(flow, at) ?? Infinity);
   const take = createLanes(starts.length);
   let [lanes, endMs] = [0, starts[0] ?? 0];
   for (const [at, start] of starts.entries()) {

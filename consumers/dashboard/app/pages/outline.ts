@@ -2,6 +2,7 @@
 // and figures of all turns are computed once.
 import type { ApiOutline } from '../data/shapes.ts';
 import { firstAt } from '../data/first-at.ts';
+import { numbersOf } from '../data/numbers.ts';
 import type { VisibleRows } from '../kit/window.ts';
 
 export interface TurnRow {
@@ -53,7 +54,10 @@ type OutlineColumns = Readonly<Record<keyof typeof names, Float64Array>> & { rea
 
 /** 0 for values that were not recorded. */
 const columnsOf = once((outline): OutlineColumns => {
-  const column = (name: string): Float64Array => Float64Array.from(outline.columns[name] ?? [], (value) => value ?? 0);
+  const column = (name: string): Float64Array => {
+    const values = outline.columns[name] ?? [];
+    return numbersOf(values.length, (at) => values[at] ?? 0);
+  };
   const columns = Object.fromEntries(Object.entries(names).map(([as, name]) => [as, column(name)])) as Record<
     keyof typeof names,
     Float64Array
