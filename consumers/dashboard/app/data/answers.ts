@@ -100,6 +100,9 @@ export function prefetch(urls: readonly string[]): void {
   for (const url of urls) loadUnlessFresh(url);
 }
 
+/** True once there is a response or a problem. Less urgent requests of a page wait for that, because they would slow down the others. */
+export const isSettled = ({ value, problem }: Loadable<unknown>): boolean => value !== undefined || problem !== undefined;
+
 /**
  * The response for an address, loaded while the component is mounted; nothing for undefined. With `keep`, the value of the previous address
  * is shown until the new one arrives.

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { outlineUrl } from '../data/addresses.ts';
-import { useAnswer } from '../data/answers.ts';
+import { isSettled, useAnswer } from '../data/answers.ts';
 import type { ApiOutline, ApiPage, ApiTrajectoryReport } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
@@ -25,7 +25,7 @@ export function Mates({ run, report, attempt }: MatesProps): JSX.Element | null 
   const { trajectory_id: id, group_id: group } = report;
   const outline = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
   // requested after the turns, because the reader waits for those
-  const isWanted = group !== '' && (outline.value !== undefined || outline.problem !== undefined);
+  const isWanted = group !== '' && isSettled(outline);
   const list = `/v1/runs/${encodeURIComponent(run)}/trajectories?limit=1000&group=${encodeURIComponent(group)}`;
   const url = isWanted ? `${list}&fields=trajectory_id,attempt,reward,fate` : undefined;
   const { value } = useAnswer<ApiPage<GroupMate>>(url, { keep: true });

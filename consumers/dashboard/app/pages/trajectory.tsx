@@ -2,7 +2,7 @@
 // selected turn, the attempt, the view, and the search text are in the address.
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import { refresh, useAnswer } from '../data/answers.ts';
+import { isSettled, refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiTurnMatches, ApiOutline, ApiTrajectoryReport } from '../data/shapes.ts';
 import { outlineUrl, reportUrl } from '../data/addresses.ts';
@@ -134,7 +134,9 @@ interface ApiNeighbors {
 function Neighbors({ run, id, attempt }: TurnsProps): JSX.Element {
   const of = parameter('of') ?? '';
   const path = `/v1/runs/${encodeURIComponent(run)}/trajectories/${encodeURIComponent(id)}/neighbors`;
-  const { value } = useAnswer<ApiNeighbors>(`${path}?of_attempt=${attempt}${of === '' ? '' : `&${of}`}`);
+  // requested after the turns, because the reader waits for those
+  const isWanted = isSettled(useAnswer<ApiOutline>(outlineUrl(run, id, attempt)));
+  const { value } = useAnswer<ApiNeighbors>(isWanted ? `${path}?of_attempt=${attempt}${of === '' ? '' : `&${of}`}` : undefined);
   const linkTo = (to: ApiNeighbor | null | undefined): string | undefined =>
     to === null || to === undefined
       ? undefined
