@@ -67,7 +67,6 @@ export default defineConfig({
           name: 'torture',
           ...withProcesses,
           include: torture,
-          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 3 },
         },
       },
