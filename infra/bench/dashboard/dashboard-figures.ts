@@ -41,7 +41,7 @@ const flags = flagsOr(help, () => {
   return values;
 });
 const times = Number(flags.times);
-/** The parts of a page below the first ones are loaded in less. */
+/** Enough for a page to load the parts that it requests last. */
 const SETTLE_MS = 1_000;
 
 async function figuresIn(browser: Browser, world: MeasuredWorld): Promise<readonly SpeedFigure[]> {
