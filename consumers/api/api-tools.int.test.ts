@@ -45,6 +45,26 @@ it('a search takes a text, an RE2 expression, or both, and refuses an invalid ex
   }
 });
 
+it('the first turns of an outline are those of the whole', async () => {
+  const url = `/v1/trajectories/${storyRun}-g1-0.1/outline`;
+  const outlineOf = async (query: string) => {
+    const { tools, columns, turns, is_whole } = (await get(`${url}${query}`)) as unknown as {
+      tools: string[];
+      columns: Record<string, number[]>;
+      turns: number;
+      is_whole: boolean;
+    };
+    const { tool = [], turn = [], at_ms: at = [], completion_tokens: tokens = [] } = columns;
+    return { turns, is_whole, rows: turn.map((one, index) => [one, tools[tool[index] ?? -1], at[index], tokens[index]]) };
+  };
+  const whole = await outlineOf('');
+  expect(whole.rows.length).toBeGreaterThan(1);
+  for (let limit = 1; limit <= whole.rows.length + 1; limit += 1) {
+    const rows = whole.rows.slice(0, limit);
+    expect(await outlineOf(`?limit=${limit}`)).toEqual({ turns: rows.length, rows, is_whole: limit > whole.rows.length });
+  }
+});
+
 it('spans of admissions count each admission once, and keep the minimum and the maximum', async () => {
   const at = '2026-11-20 08:00:00.000000';
   const rows = Array.from({ length: 100 }, (_, index) => ({

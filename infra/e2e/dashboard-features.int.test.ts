@@ -1,9 +1,10 @@
 // Journeys through the detailed views of one run: sort orders and columns, shortcuts, the ledger, tools, and comparisons.
 import { describe, expect, it } from 'vitest';
+import { deferred } from '../../streams/core/waiting.ts';
 import { seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../testing/dashboard-ledger.ts';
 import { SPIKE_STEP, SPIKY_STEPS, seedSpikyRun, spikyRun } from '../testing/dashboard-spike.ts';
-import { longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
+import { LONG_TURNS, longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
@@ -77,6 +78,20 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(() => journey.page.locator('.row[aria-selected=true] a').getAttribute('href')).toBe(chosen);
     await press('Escape', 'Escape');
     await journey.page.locator('h1', { hasText: 'Runs' }).waitFor();
+  });
+
+  it('shows the first of 30,000 turns before the others, and goes to the last one as soon as it is there', async () => {
+    const { page } = journey;
+    const arrival = deferred();
+    await page.route(/\/outline\?((?!limit=).)*$/, (route) => arrival.promise.then(() => route.continue()));
+    await page.goto(`${journey.world.url}${run}/t/${longTrajectory}?attempt=0`);
+    await text('first 500 turns');
+    await press('End');
+    await expect.poll(selected).toBe('499');
+    arrival.resolve();
+    await expect.poll(selected).toBe(String(LONG_TURNS - 1));
+    await text('30,000 turns');
+    await page.waitForURL(`**turn=${LONG_TURNS - 1}`);
   });
 
   it('lists its shortcuts, copies requests as commands, and switches from ages to times', async () => {

@@ -34,7 +34,7 @@ export interface TrajectoryOutline {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly turns: number;
-  /** False when there are more turns than a response holds. */
+  /** False when there may be more turns than the response has. */
   readonly is_whole: boolean;
   readonly tools: readonly string[];
   readonly statuses: readonly string[];
@@ -44,13 +44,13 @@ export interface TrajectoryOutline {
 }
 
 /** Maximum number of turns in a response. */
-const MOST_TURNS = 1_000_000;
+export const MOST_TURNS = 1_000_000;
 
 /** Undefined when the attempt has no turns. */
 export async function readOutline(
   store: Store,
   trajectory: string,
-  asked: { readonly run?: string | undefined; readonly attempt?: number | undefined },
+  asked: { readonly run?: string | undefined; readonly attempt?: number | undefined; readonly limit: number },
 ): Promise<TrajectoryOutline | undefined> {
   const run = asked.run ?? (await runOf(store, trajectory));
   const where = 'run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}';
@@ -71,13 +71,13 @@ export async function readOutline(
     `select ${gathered.join(', ')} from (
        select ${columns.join(', ')} from turns where ${where} order by turn limit 1 by turn limit {most:UInt32}
      ) having count() > 0`,
-    { run, trajectory, attempt, most: MOST_TURNS },
+    { run, trajectory, attempt, most: asked.limit },
   );
   if (row === undefined) return undefined;
   const of = (name: string): readonly never[] => row[name] ?? [];
   const turns = of('turn').length;
   return {
-    ...{ run_id: run, trajectory_id: trajectory, attempt, turns, is_whole: turns < MOST_TURNS },
+    ...{ run_id: run, trajectory_id: trajectory, attempt, turns, is_whole: turns < asked.limit },
     ...{ tools: of('tools'), statuses: of('statuses'), error_types: of('error_types'), workers: of('workers') },
     columns: Object.fromEntries([
       ...Object.keys(figures).map((name) => [name, of(name)] as const),

@@ -7,7 +7,7 @@ import { MOST_INT32 } from '../values.ts';
 import { findInTrajectory } from './find.reader.ts';
 import { foundTextColumns, searchTexts } from './search.reader.ts';
 import { assertSought, searching, soughtQuery } from './sought.ts';
-import { outlineNames, readOutline } from './outline.reader.ts';
+import { MOST_TURNS, outlineNames, readOutline } from './outline.reader.ts';
 import { readTrajectory } from './trajectory.reader.ts';
 
 const params = Type.Object({ trajectory: idText });
@@ -34,6 +34,11 @@ const outline = named('Outline', {
   columns: Type.Object(Object.fromEntries(outlineNames.map((name) => [name, column]))),
 });
 
+const outlineLimit = Type.Integer({
+  ...{ minimum: 1, maximum: MOST_TURNS, default: MOST_TURNS },
+  description: 'Return only the first turns, at most this many.',
+});
+
 const outlineText = [
   'Every turn of an attempt, as one column per figure, without texts. `tool`, `status`, `error_type`, and `worker` are indexes into the',
   'lists of names. `at_ms` is the start of the generation and `tool_at_ms` that of the tool call, in milliseconds since 1970 by the clock',
@@ -58,7 +63,7 @@ export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         ...{ tags: ['rollouts'], operationId: 'getOutline', summary: 'All turns of an attempt as columns, without texts' },
-        ...{ description: outlineText, params, querystring: queryOf(place), response: answers(outline) },
+        ...{ description: outlineText, params, querystring: queryOf({ ...place, limit: outlineLimit }), response: answers(outline) },
       },
     },
     async ({ params: { trajectory }, query }) => {

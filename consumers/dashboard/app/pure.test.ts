@@ -116,7 +116,10 @@ describe('responses', () => {
       '/v1/runs/a%20b',
       expect.stringContaining('/v1/runs/a%20b/curves?points=400&from_step=3&to_step=9&series='),
     ]);
-    expect(at('/runs/a/t/a-g1.0?attempt=2')).toEqual(['/v1/trajectories/a-g1.0?run=a', '/v1/trajectories/a-g1.0/outline?run=a&attempt=2']);
+    const [report, outline] = ['/v1/trajectories/a-g1.0?run=a', '/v1/trajectories/a-g1.0/outline?run=a&attempt=2'];
+    for (const query of ['', '&turn=499', '&turn=x'])
+      expect(at(`/runs/a/t/a-g1.0?attempt=2${query}`)).toEqual([report, `${outline}&limit=500`]);
+    for (const query of ['turn=500', 'find=x', 'follow=1']) expect(at(`/runs/a/t/a-g1.0?attempt=2&${query}`)).toEqual([report, outline]);
     // which attempt counts is in the report
     expect(at('/runs/a/t/a-g1.0')).toEqual(['/v1/trajectories/a-g1.0?run=a']);
     expect(at('/runs/a/t/a-g1.0?attempt=0')).toHaveLength(2);

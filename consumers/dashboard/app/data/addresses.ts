@@ -13,6 +13,14 @@ export const reportUrl = (run: string, id: string): string => `${ofTrajectory(id
 export const outlineUrl = (run: string, id: string, attempt: number): string =>
   `${ofTrajectory(id)}/outline?run=${encodeURIComponent(run)}&attempt=${attempt}`;
 
+const FIRST_TURNS = 500;
+
+/** The outline that a page requests first: only the first turns, unless the address needs others. */
+export function firstOutlineUrl(whole: string, query: URLSearchParams): string {
+  const needsOthers = Number(query.get('turn') ?? 0) >= FIRST_TURNS || query.has('find') || query.get('follow') === '1';
+  return needsOthers ? whole : `${whole}&limit=${FIRST_TURNS}`;
+}
+
 const whole = (text: string | null): number | undefined => (text !== null && /^\d+$/.test(text) ? Number(text) : undefined);
 
 const rangeOf = (query: URLSearchParams) => ({
@@ -30,5 +38,5 @@ export function firstRequests({ pathname, searchParams: query }: URL): readonly 
   const [of, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
   const attempt = whole(query.get('attempt'));
   // without an attempt in the address, the report says which one counts
-  return [reportUrl(of, id), ...(attempt === undefined ? [] : [outlineUrl(of, id, attempt)])];
+  return [reportUrl(of, id), ...(attempt === undefined ? [] : [firstOutlineUrl(outlineUrl(of, id, attempt), query)])];
 }

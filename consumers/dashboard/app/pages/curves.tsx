@@ -18,11 +18,12 @@ import {
   type ChartSpec,
 } from '../charts/figures.ts';
 import { POINTS } from '../data/addresses.ts';
-import { useAnswer, type Loadable } from '../data/answers.ts';
+import { isSettled, useAnswer, type Loadable } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ApiOutage, ApiWatchedRun } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
+import { usePainted } from '../kit/painted.ts';
 import { RunTabs, Text } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
 import { Empty, Failed, Waiting } from '../kit/states.tsx';
@@ -41,7 +42,7 @@ const noRuns: readonly LaidRun[] = [];
 interface CurvesProps {
   readonly run: string;
   readonly charts: readonly ChartSpec[];
-  /** Charts that need more than the steps table; requested after the others have arrived. */
+  /** Charts that need more than the steps table; requested after the others are drawn. */
   readonly later?: readonly ChartSpec[];
   readonly outages?: readonly ApiOutage[] | undefined;
   readonly others?: readonly string[];
@@ -51,11 +52,11 @@ interface CurvesProps {
 export function Curves({ run, charts, later = noCharts, outages = noOutages, others = [], onDrawn }: CurvesProps): JSX.Element {
   const range = { from: numberParameter('from'), to: numberParameter('to'), points: POINTS, axis: axisOf(parameter('x')) };
   const shown = useAnswer<ApiCurves>(charts.length === 0 ? undefined : curvesUrl(run, charts, range), { keep: true });
-  const isThere = shown.value !== undefined || shown.problem !== undefined;
+  const isPainted = usePainted(isSettled(shown));
   useEffect(() => {
-    if (isThere) onDrawn?.();
-  }, [isThere]);
-  const more = useAnswer<ApiCurves>(isThere && later.length > 0 ? curvesUrl(run, later, range) : undefined, { keep: true });
+    if (isPainted) onDrawn?.();
+  }, [isPainted]);
+  const more = useAnswer<ApiCurves>(isPainted && later.length > 0 ? curvesUrl(run, later, range) : undefined, { keep: true });
   const laid = useOthers(others, charts, range);
   const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
   useKeys('Curves', [

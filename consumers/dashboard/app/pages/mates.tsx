@@ -1,9 +1,8 @@
 // Links to the other trajectories of the group, and the keys `h` and `l`, which go through the attempts and then to the other trajectories.
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { outlineUrl } from '../data/addresses.ts';
-import { isSettled, useAnswer } from '../data/answers.ts';
-import type { ApiOutline, ApiPage, ApiTrajectoryReport } from '../data/shapes.ts';
+import { useAnswer } from '../data/answers.ts';
+import type { ApiPage, ApiTrajectoryReport } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { visible } from '../kit/visible.ts';
@@ -19,15 +18,14 @@ interface MatesProps {
   readonly run: string;
   readonly report: ApiTrajectoryReport;
   readonly attempt: number;
+  /** False while the turns load: the reader waits for those. */
+  readonly isWanted: boolean;
 }
 
-export function Mates({ run, report, attempt }: MatesProps): JSX.Element | null {
+export function Mates({ run, report, attempt, isWanted }: MatesProps): JSX.Element | null {
   const { trajectory_id: id, group_id: group } = report;
-  const outline = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
-  // requested after the turns, because the reader waits for those
-  const isWanted = group !== '' && isSettled(outline);
   const list = `/v1/runs/${encodeURIComponent(run)}/trajectories?limit=1000&group=${encodeURIComponent(group)}`;
-  const url = isWanted ? `${list}&fields=trajectory_id,attempt,reward,fate` : undefined;
+  const url = isWanted && group !== '' ? `${list}&fields=trajectory_id,attempt,reward,fate` : undefined;
   const { value } = useAnswer<ApiPage<GroupMate>>(url, { keep: true });
   const mates = useMemo(() => matesOf(value?.items ?? [], id), [value, id]);
   const linkTo = (mate: MarkedAttempt): string =>

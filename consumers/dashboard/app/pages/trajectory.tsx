@@ -1,23 +1,25 @@
 // One trajectory of any length. The list of turns comes from one response without texts; the selected turn is loaded separately. The
 // selected turn, the attempt, the view, and the search text are in the address.
 import type { JSX } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
-import { isSettled, refresh, useAnswer } from '../data/answers.ts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiTurnMatches, ApiOutline, ApiTrajectoryReport } from '../data/shapes.ts';
-import { outlineUrl, reportUrl } from '../data/addresses.ts';
+import { reportUrl } from '../data/addresses.ts';
 import { count, duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
 import { compareWithMarked, mark } from '../shell/mark.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
-import { change, go, numberParameter, parameter } from '../shell/place.ts';
+import { change, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { countedAttempt, fateOf } from './fate.ts';
 import { Follow } from './follow.tsx';
 import { RegexSwitch, soughtAs, soughtIn } from './regex-switch.tsx';
 import { Mates } from './mates.tsx';
+import { Neighbors } from './neighbors.tsx';
+import { useOutline, type ShownOutline } from './outline-answer.ts';
 import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
 import { Transcript } from './transcript.tsx';
 import { TurnList } from './turn-list.tsx';
@@ -67,6 +69,7 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
   useEffect(() => {
     if (asked === undefined) change({ attempt });
   }, [report.trajectory_id]);
+  const outline = useOutline(run, report.trajectory_id, attempt);
   const one = report.attempts.find((each) => each.attempt === attempt);
   useKeys('Trajectory', [
     { keys: ['m'], does: 'Mark', run: () => mark(run, { trajectory_id: report.trajectory_id, attempt }) },
@@ -78,7 +81,7 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
         <h1 class="question">
           <Text>{report.question === '' ? report.trajectory_id : report.question}</Text>
         </h1>
-        <Neighbors run={run} id={report.trajectory_id} attempt={attempt} />
+        <Neighbors run={run} id={report.trajectory_id} attempt={attempt} isWanted={outline.isSettled} />
       </div>
       <RunTabs run={run} />
       <p class="note">
@@ -113,51 +116,9 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
           ))}
         </div>
       )}
-      <Mates key={report.group_id} run={run} report={report} attempt={attempt} />
+      <Mates key={report.group_id} run={run} report={report} attempt={attempt} isWanted={outline.isSettled} />
       <Fate run={run} report={report} attempt={attempt} />
-      <Turns key={attempt} run={run} id={report.trajectory_id} attempt={attempt} />
-    </>
-  );
-}
-
-interface ApiNeighbor {
-  readonly trajectory_id: string;
-  readonly attempt: number;
-}
-
-interface ApiNeighbors {
-  readonly previous: ApiNeighbor | null;
-  readonly next: ApiNeighbor | null;
-}
-
-/** Links to the previous and next trajectory of the list that the reader came from. */
-function Neighbors({ run, id, attempt }: TurnsProps): JSX.Element {
-  const of = parameter('of') ?? '';
-  const path = `/v1/runs/${encodeURIComponent(run)}/trajectories/${encodeURIComponent(id)}/neighbors`;
-  // requested after the turns, because the reader waits for those
-  const isWanted = isSettled(useAnswer<ApiOutline>(outlineUrl(run, id, attempt)));
-  const { value } = useAnswer<ApiNeighbors>(isWanted ? `${path}?of_attempt=${attempt}${of === '' ? '' : `&${of}`}` : undefined);
-  const linkTo = (to: ApiNeighbor | null | undefined): string | undefined =>
-    to === null || to === undefined
-      ? undefined
-      : address('/runs/:run/t/:trajectory', { run, trajectory: to.trajectory_id }, { attempt: to.attempt, of });
-  const [previous, next] = [linkTo(value?.previous), linkTo(value?.next)];
-  useKeys('Trajectory', [
-    { keys: ['['], does: 'Previous trajectory of the list', run: () => previous !== undefined && go(previous) },
-    { keys: [']'], does: 'Next trajectory of the list', run: () => next !== undefined && go(next) },
-  ]);
-  return (
-    <>
-      {previous !== undefined && (
-        <a class="chip" href={previous} aria-label="Previous trajectory of the list">
-          ← <kbd>[</kbd>
-        </a>
-      )}
-      {next !== undefined && (
-        <a class="chip" href={next} aria-label="Next trajectory of the list">
-          <kbd>]</kbd> →
-        </a>
-      )}
+      <Turns key={attempt} run={run} id={report.trajectory_id} attempt={attempt} shown={outline} />
     </>
   );
 }
@@ -204,12 +165,12 @@ interface TurnsProps {
   readonly run: string;
   readonly id: string;
   readonly attempt: number;
+  readonly shown: ShownOutline;
 }
 
-function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
+function Turns({ run, id, attempt, shown }: TurnsProps): JSX.Element {
   const where = `run=${encodeURIComponent(run)}&attempt=${attempt}`;
   const base = `/v1/trajectories/${encodeURIComponent(id)}`;
-  const shown = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
   const sought = parameter('find');
   const found = useAnswer<ApiTurnMatches>(
     sought === undefined ? undefined : `${base}/find?${where}&${soughtAs()}=${encodeURIComponent(sought)}`,
@@ -241,10 +202,20 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
   const at = Math.min(outline.turns - 1, placeOf(outline, numberParameter('turn') ?? 0));
   const view = viewOf(parameter('view'));
   const matches = useMemo(() => (found?.items ?? []).map(({ turn }) => placeOf(outline, turn)), [outline, found]);
+  const wantsLast = useRef(false);
   const select = (to: number | undefined): void => {
     if (to === undefined) return;
+    wantsLast.current = false;
     change({ turn: rowAt(outline, Math.max(0, Math.min(outline.turns - 1, to))).turn });
   };
+  const selectLast = (): void => {
+    select(outline.turns - 1);
+    wantsLast.current = !outline.is_whole;
+  };
+  // the key was pressed while only the first turns were here
+  useEffect(() => {
+    if (wantsLast.current) selectLast();
+  }, [outline.is_whole]);
   const errors = failures(outline);
   useKeys('Turns', [
     { keys: ['j', 'ArrowDown'], does: 'Next turn', run: () => select(at + 1) },
@@ -252,7 +223,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
     { keys: ['PageDown'], does: 'Twenty turns forward', run: () => select(at + 20) },
     { keys: ['PageUp'], does: 'Twenty turns back', run: () => select(at - 20) },
     { keys: ['g g', 'Home'], does: 'First turn', run: () => select(0) },
-    { keys: ['G', 'End'], does: 'Last turn', run: () => select(outline.turns - 1) },
+    { keys: ['G', 'End'], does: 'Last turn', run: selectLast },
     { keys: ['e'], does: 'Next failed call', run: () => select(nextOf(errors, at, 1)) },
     { keys: ['E'], does: 'Previous failed call', run: () => select(nextOf(errors, at, -1)) },
     { keys: ['n'], does: 'Next match', run: () => select(nextOf(matches, at, 1)) },
@@ -264,40 +235,11 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
   return (
     <>
       <div class="bar">
-        <form
-          role="search"
-          class="inline"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const text = new FormData(event.currentTarget).get('find');
-            change({ find: typeof text === 'string' ? text : '' });
-            (document.activeElement as HTMLElement | null)?.blur();
-          }}
-        >
-          <input
-            id="find"
-            name="find"
-            type="search"
-            placeholder="Find in all turns"
-            aria-label="Find in all turns"
-            value={parameter('find') ?? ''}
-            maxLength={500}
-          />
-          <RegexSwitch />
-        </form>
-        {found !== undefined && (
-          <span role="status" class="note">
-            {found.items.length === 0 ? 'no turn matches' : `${found.is_whole ? '' : 'more than '}${count(found.items.length, 'turn')}`}
-            {found.items.length > 0 && (
-              <button type="button" class="chip" onClick={() => select(nextOf(matches, at, 1))}>
-                next <kbd>n</kbd>
-              </button>
-            )}
-          </span>
-        )}
+        <Find found={found} onNext={() => select(nextOf(matches, at, 1))} />
         <span class="grow" />
         <Follow outline={outline} at={at} select={select} />
         <small>
+          {!outline.is_whole && 'first '}
           {count(outline.turns, 'turn')} in {duration(span.endMs - span.startMs)}, {count(errors.length, 'failed call')}
         </small>
         <div class="chips" role="group" aria-label="View">
@@ -330,6 +272,50 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
           />
         )}
       </div>
+    </>
+  );
+}
+
+interface FindProps {
+  readonly found: ApiTurnMatches | undefined;
+  readonly onNext: () => void;
+}
+
+/** The text to find, and how many turns contain it. */
+function Find({ found, onNext }: FindProps): JSX.Element {
+  return (
+    <>
+      <form
+        role="search"
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = new FormData(event.currentTarget).get('find');
+          change({ find: typeof text === 'string' ? text : '' });
+          (document.activeElement as HTMLElement | null)?.blur();
+        }}
+      >
+        <input
+          id="find"
+          name="find"
+          type="search"
+          placeholder="Find in all turns"
+          aria-label="Find in all turns"
+          value={parameter('find') ?? ''}
+          maxLength={500}
+        />
+        <RegexSwitch />
+      </form>
+      {found !== undefined && (
+        <span role="status" class="note">
+          {found.items.length === 0 ? 'no turn matches' : `${found.is_whole ? '' : 'more than '}${count(found.items.length, 'turn')}`}
+          {found.items.length > 0 && (
+            <button type="button" class="chip" onClick={onNext}>
+              next <kbd>n</kbd>
+            </button>
+          )}
+        </span>
+      )}
     </>
   );
 }

@@ -2630,6 +2630,7 @@ class ListRewardsQuery(TypedDict, total=False):
 class GetOutlineQuery(TypedDict, total=False):
     run: str
     attempt: int
+    limit: int
 
 
 class FindInTrajectoryQuery(TypedDict, total=False):
