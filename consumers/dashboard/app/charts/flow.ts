@@ -1,8 +1,9 @@
 // Draws the flow: bars in the color of their first version, the outcome at their right end, publications as lines, and the wait between the
-// end of a trajectory and its step as a thin line. A tick is where a trajectory becomes too old, and red is the time after that. Drawn in
-// one pass per color; bars that end less than half a pixel apart are merged. Lanes that do not fit are scrolled.
+// end of a trajectory and its step as a thin line. A tick is where a trajectory becomes too old, and red is the time after that. Bars that
+// end less than half a pixel apart are merged. Lanes that do not fit are scrolled.
 import type { ApiFlow } from '../data/watch-shapes.ts';
 import { boundOf, firstIn, type FlowLayout } from './flow-layout.ts';
+import { fillRects, pixelLayer, pixelOf, type Rects } from './pixels.ts';
 
 interface FlowView {
   readonly fromMs: number;
@@ -56,7 +57,7 @@ export function drawFlow(canvas: HTMLCanvasElement, picture: Picture): void {
   const pens = { context, style: getComputedStyle(document.documentElement), width, height, x: (ms: number) => (ms - view.fromMs) * scale };
   drawMarks(pens, flow);
   drawSteps(pens, flow);
-  drawBars(pens, picture);
+  drawBars(pens, canvas, picture);
   drawBound(pens, picture);
 }
 
@@ -114,64 +115,67 @@ function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture)
   context.setLineDash([]);
 }
 
-/** Bars by color, their ends by outcome, and the rest by kind, so that the pen rarely changes. */
+/** Rectangles by color, and the rest by kind. Coordinates begin below the head. */
 interface Shapes {
-  readonly bodies: Map<string, Path2D>;
-  readonly ends: Map<string, Path2D>;
-  readonly waits: Path2D;
+  readonly bodies: Map<string, Rects>;
+  /** Outcomes. */
+  readonly ends: Map<string, Rects>;
+  readonly waits: Rects;
   /** Where bars become too old. */
-  readonly bounds: Path2D;
+  readonly bounds: Rects;
   /** What is past that. */
-  readonly late: Path2D;
+  readonly late: Rects;
 }
 
-function pathOf(paths: Map<string, Path2D>, name: string): Path2D {
-  const known = paths.get(name) ?? new Path2D();
-  paths.set(name, known);
+function rectsOf(all: Map<string, Rects>, name: string): Rects {
+  const known = all.get(name) ?? [];
+  all.set(name, known);
   return known;
 }
 
 const barPx = (lanePx: number): number => Math.max(1, lanePx - (lanePx > 4 ? 2 : 0));
 
+/** The top of a lane, from the top of the canvas. */
 const topOf = ({ lanePx, scrolledPx }: FlowView, lane: number): number => HEAD_PX + lane * lanePx - scrolledPx;
 
-function drawBars(pens: Pens, picture: Picture): void {
-  const { context, style, width, height } = pens;
+/** Waits are thinner than a pixel. */
+const WAIT_ALPHA = 0.5;
+
+function drawBars(pens: Pens, canvas: HTMLCanvasElement, picture: Picture): void {
+  const { context, style, height } = pens;
+  const layer = pixelLayer(canvas, height - HEAD_PX);
+  if (layer === undefined) return;
+  const fill = (rects: Rects, name: string, alpha = 1): void => {
+    // a canvas returns any color as #rrggbb
+    context.fillStyle = colorOf(style, name);
+    fillRects(layer.grid, rects, pixelOf(context.fillStyle, alpha));
+  };
   const { bodies, ends, waits, bounds, late } = shapesOf(pens, picture);
+  fill(waits, '--dim', WAIT_ALPHA);
+  for (const colors of [bodies, ends]) for (const [name, rects] of colors) fill(rects, name);
+  fill(late, '--bad');
+  fill(bounds, '--warn');
+  layer.draw(context, HEAD_PX);
+  if (picture.view.pointed >= 0) frame(pens, picture);
+}
+
+function frame({ context, style, width, height, x }: Pens, { flow, layout, view }: Picture): void {
+  const left = x(flow.columns['start_ms']?.[view.pointed] ?? 0);
+  const right = x(layout.ends[view.pointed] ?? 0);
+  const top = topOf(view, layout.laneOf[view.pointed] ?? 0);
   context.save();
   context.beginPath();
   context.rect(0, HEAD_PX, width, height - HEAD_PX);
   context.clip();
-  context.strokeStyle = colorOf(style, '--dim');
-  context.lineWidth = 0.5;
-  context.stroke(waits);
-  context.lineWidth = 1;
-  for (const paths of [bodies, ends]) {
-    for (const [name, path] of paths) {
-      context.fillStyle = colorOf(style, name);
-      context.fill(path);
-    }
-  }
-  context.fillStyle = colorOf(style, '--bad');
-  context.fill(late);
-  context.strokeStyle = colorOf(style, '--warn');
-  context.stroke(bounds);
-  if (picture.view.pointed >= 0) frame(pens, picture);
-  context.restore();
-}
-
-function frame({ context, style, x }: Pens, { flow, layout, view }: Picture): void {
-  const left = x(flow.columns['start_ms']?.[view.pointed] ?? 0);
-  const right = x(layout.ends[view.pointed] ?? 0);
-  const top = topOf(view, layout.laneOf[view.pointed] ?? 0);
   context.strokeStyle = colorOf(style, '--ink');
   context.strokeRect(left - 1, top - 1, Math.max(3, right - left) + 2, barPx(view.lanePx) + 2);
+  context.restore();
 }
 
 const valueAt = (values: ArrayLike<number> | undefined, at: number): number => values?.[at] ?? 0;
 
 function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes {
-  const shapes: Shapes = { bodies: new Map(), ends: new Map(), waits: new Path2D(), bounds: new Path2D(), late: new Path2D() };
+  const shapes: Shapes = { bodies: new Map(), ends: new Map(), waits: [], bounds: [], late: [] };
   const starts = flow.columns['start_ms'] ?? [];
   /** Where the last bar of each lane ended, px. */
   const drawn = new Float64Array(layout.lanes).fill(-1);
@@ -185,7 +189,7 @@ function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes 
     if (right < Math.max(0, valueAt(drawn, lane) + 0.5)) continue;
     drawn[lane] = right;
     const [until, bound] = [x(valueAt(flow.columns['decided_ms'], at)), x(valueAt(layout.bounds, at))];
-    addBar(shapes, { flow, at, view }, { left: x(start), right, top, until, bound });
+    addBar(shapes, { flow, at, view }, { left: x(start), right, top: top - HEAD_PX, until, bound });
   }
   return shapes;
 }
@@ -212,13 +216,10 @@ function addBar(
   const version = Math.max(0, valueAt(flow.columns['version_first'], at));
   const bar = barPx(view.lanePx);
   const color = isShown ? (HUES[version % HUES.length] ?? '--line-1') : '--line';
-  pathOf(bodies, color).rect(left, top, Math.max(1, right - left), bar);
+  rectsOf(bodies, color).push(left, top, right - left, bar);
   const mark = ENDS[fate];
-  if (mark !== undefined && right - left > LEAST_PX && isShown) pathOf(ends, mark).rect(right - 3, top, 3, bar);
-  if (until >= right + 1 && view.lanePx > 5) {
-    waits.moveTo(right, top + bar / 2);
-    waits.lineTo(until, top + bar / 2);
-  }
+  if (mark !== undefined && right - left > LEAST_PX && isShown) rectsOf(ends, mark).push(right - 3, top, 3, bar);
+  if (until >= right + 1 && view.lanePx > 5) waits.push(right, top + bar / 2, until - right, 0);
   if (isShown) addBound(shapes, place, bar);
 }
 
@@ -226,8 +227,7 @@ function addBar(
 function addBound({ bounds, late }: Shapes, { left, right, top, until, bound }: BarPlace, bar: number): void {
   const [from, end] = [Math.max(left, bound), Math.max(right, until)];
   const high = Math.max(1, bar / 2);
-  if (end - from >= 0.5) late.rect(from, top + bar - high, end - from, high);
+  if (end - from >= 0.5) late.push(from, top + bar - high, end - from, high);
   if (right - left <= LEAST_PX || bound === Infinity) return;
-  bounds.moveTo(bound, top - 1);
-  bounds.lineTo(bound, top + bar + 1);
+  bounds.push(bound, top - 1, 1, bar + 2);
 }
