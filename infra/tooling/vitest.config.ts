@@ -37,6 +37,7 @@ export default defineConfig({
           expect,
           // shared modules are loaded once per worker, not once per file: half the time
           isolate: false,
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 0 },
           testTimeout: 60_000,
           include: ['{schemas,streams,producers,consumers,infra}/**/*.test.ts'],
