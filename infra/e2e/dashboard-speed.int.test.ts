@@ -12,6 +12,7 @@ import {
   scrollSpeed,
   seedZoomRun,
   sizesOf,
+  untilWhole,
   zoomSpeed,
   type OpenedTimes,
   type SpeedFigure,
@@ -49,6 +50,7 @@ describe.skipIf(!hasChromium)('a run with a trajectory of 30,000 turns', () => {
 
   it('has few elements and uses little memory', async () => {
     await journey.open(trajectory);
+    await untilWhole(journey.page);
     await journey.page.keyboard.press('End');
     expect(over(await sizesOf(journey.page))).toEqual([]);
   });
@@ -56,6 +58,7 @@ describe.skipIf(!hasChromium)('a run with a trajectory of 30,000 turns', () => {
   it('is drawn once, no matter how far the reader scrolls', async () => {
     await journey.open(trajectory);
     const { page } = journey;
+    await untilWhole(page);
     const rows = page.locator('.turn-list .rows');
     await rows.hover();
     const rectangles = await rectanglesOf(page, async () => {

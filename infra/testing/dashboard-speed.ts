@@ -2,7 +2,7 @@
 // test checks most of them with slack.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Store } from '../../streams/core/ports.ts';
-import { longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';
+import { LONG_TURNS, longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';
 
 /** `most` is the budget; a `least` is a rate that has to be reached. */
 export type SpeedFigure = {
@@ -190,11 +190,15 @@ export async function trajectorySpeed(measured: Measured): Promise<readonly Spee
   ];
 }
 
-/** Figures of the trajectory's page while it is open. */
+/** Resolves when the page has all turns of the longest trajectory, and not only the first, which it shows earlier. */
+export const untilWhole = (page: Page): Promise<void> =>
+  page.getByRole('listbox', { name: `${LONG_TURNS.toLocaleString('en-US')} turns` }).waitFor();
+
+/** Figures of the trajectory's page while it is open, once all turns have arrived. */
 export async function openTrajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
   return fresh(measured, async (page) => {
     await page.goto(`${measured.url}${pathOf(longest)}`);
-    await page.locator('.turn-row').first().waitFor();
+    await untilWhole(page);
     const selected = (turn: string) => page.locator('.turn-row[aria-selected=true] .number', { hasText: new RegExp(`^${turn}$`) });
     const last = await repeated(measured.times, async () => {
       await page.keyboard.press('Home');
