@@ -13,7 +13,7 @@ const torture = [
 ];
 /** Tests that compare times with budgets, so nothing else runs at the same time. */
 const quiet = ['infra/e2e/dashboard-speed.int.test.ts'];
-/** Integration tests often wait for timers, disks, and other processes: two at once would leave two cores partly idle. */
+/** Tests often wait for timers, disks, and other processes: two at once would leave two cores partly idle. */
 const WAITING_WORKERS = 3;
 /**
  * These limits end a test that waits for something that never happens. They are no statement about speed: a machine whose neighbors are busy

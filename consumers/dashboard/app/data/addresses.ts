@@ -13,12 +13,13 @@ export const reportUrl = (run: string, id: string): string => `${ofTrajectory(id
 export const outlineUrl = (run: string, id: string, attempt: number): string =>
   `${ofTrajectory(id)}/outline?run=${encodeURIComponent(run)}&attempt=${attempt}`;
 
+/** Turns in the first part of a long outline: more than a screen shows. */
 const FIRST_TURNS = 500;
 
-/** The outline that a page requests first: only the first turns, unless the address needs others. */
-export function firstOutlineUrl(whole: string, query: URLSearchParams): string {
+/** What a page requests first of an outline: only the first turns, unless the address needs others. */
+export function firstOutlineUrl(outline: string, query: URLSearchParams): string {
   const needsOthers = Number(query.get('turn') ?? 0) >= FIRST_TURNS || query.has('find') || query.get('follow') === '1';
-  return needsOthers ? whole : `${whole}&limit=${FIRST_TURNS}`;
+  return needsOthers ? outline : `${outline}&limit=${FIRST_TURNS}`;
 }
 
 const whole = (text: string | null): number | undefined => (text !== null && /^\d+$/.test(text) ? Number(text) : undefined);

@@ -181,7 +181,7 @@ def test_a_batch_whose_rows_cannot_be_read_is_returned(
 
 
 def test_says_why_there_are_no_samples(ts: Turnstream, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the rows of a leased batch are requested until then
+    # otherwise the rows of a leased batch are requested for two minutes
     monkeypatch.setattr("turnstream._sync.trainer._PATIENCE", 0.0)
     worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
     api.content = json.dumps({**row(0), "token_ids": [], "mask": [], "logprobs": [], "trainable": False, "why_not": "no_token_ids"}).encode()
